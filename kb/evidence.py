@@ -1,0 +1,119 @@
+"""Evidence as values: where something was read, what was read, and what was looked for.
+
+The difference between *absent* and *unknown* lives here: `Looked` says that facts of a kind were searched
+for at some place, completely or not. Without it, the lack of a fact proves nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from kb.facts.base import Fact
+
+Reason: TypeAlias = Literal["absent", "not-collected", "timed-out", "no-permission", "truncated", "unreadable"]
+
+EXCERPT_CHARS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The lines a fact was read from: path as the user knows it, 1-based lines, the text as it stands."""
+
+    path: str
+    line: int
+    end_line: int
+    text: str
+    sha256: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """A fact and where it comes from: a source, or the other facts (`basis`) that it was combined from."""
+
+    fact: Fact
+    source: Source
+    basis: tuple[Observed, ...] = ()
+
+    def roots(self) -> tuple[Observed, ...]:
+        """The observations at the bottom: those that were read, not combined. Each once, in order."""
+        if not self.basis:
+            return (self,)
+        found: dict[Observed, None] = {}
+        for part in self.basis:
+            found.update(dict.fromkeys(part.roots()))
+        return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """Facts of this kind were looked for at this place; `complete` is false where some may have been missed."""
+
+    kind: str
+    complete: bool
+    where: str
+    reason: Reason | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A part of the evidence that could not be read, why, and what follows from that."""
+
+    what: str
+    reason: Reason
+    consequence: str
+
+
+Reading: TypeAlias = Observed | Looked | Unread
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One stretch of text that a reader may take: a whole file, or what one command printed in a transcript.
+
+    `command` is the command line that produced it, where one is known. Lines come without line ends, with
+    terminal escapes and carriage returns removed; `first_line` is the 1-based number of the first of them.
+    """
+
+    path: str
+    lines: Sequence[str]
+    first_line: int = 1
+    command: str | None = None
+    sha256: str = ""
+
+    def source(self, index: int, end: int | None = None) -> Source:
+        """The source for lines[index] up to lines[end] inclusive (one line without `end`)."""
+        last = index if end is None else end
+        text = "\n".join(self.lines[index : last + 1])
+        if len(text) > EXCERPT_CHARS:
+            text = text[: EXCERPT_CHARS - 1] + "…"
+        return Source(self.path, self.first_line + index, self.first_line + last, text, self.sha256)
+
+    def observe(self, fact: Fact, index: int, end: int | None = None) -> Observed:
+        """The fact, sourced to lines[index] up to lines[end]."""
+        return Observed(fact, self.source(index, end))
+
+    def looked(self, fact_type: type[Fact], *, complete: bool = True, reason: Reason | None = None) -> Looked:
+        """That facts of this type were looked for in this section."""
+        return Looked(fact_type.kind, complete, self.path, None if complete else reason or "truncated")
+
+    def matching(self, *markers: str) -> Iterator[tuple[int, str]]:
+        """Index and text of the lines that hold at least one of the markers."""
+        for index, line in enumerate(self.lines):
+            if any(marker in line for marker in markers):
+                yield index, line
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """One kind of evidence that can be read.
+
+    A section in which no marker occurs is not offered to it. `commands` are the beginnings of command lines
+    whose output it takes even without a marker (an empty or an error output tells something too).
+    """
+
+    name: str
+    read: Callable[[Section], Iterator[Reading]]
+    markers: tuple[str, ...]
+    commands: tuple[str, ...] = field(default=())

@@ -1,0 +1,85 @@
+"""Facts on GPUs and on how much of their memory is used."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal, TypeAlias
+
+from kb.facts.base import Bdf, Fact
+
+MemoryPattern: TypeAlias = Literal["all-flat", "all-growing", "some-growing", "shrinking"]
+
+
+class Gpu(Fact):
+    """One GPU as a tool lists it."""
+
+    kind: ClassVar[str] = "gpu"
+
+    index: int | None = None
+    """nvidia-smi's number (NVML order)."""
+    bdf: Bdf | None = None
+    uuid: str | None = None
+    name: str | None = None
+    """As printed; the table cuts it."""
+    memory_total_mib: int | None = None
+    memory_used_mib: int | None = None
+    utilisation_percent: int | None = None
+    driver: str | None = None
+    """Kernel driver bound to it (lspci `Kernel driver in use`): nvidia, nouveau, vfio-pci …"""
+    off_bus: bool = False
+    """Its configuration space does not answer: lspci `(rev ff)`, `Unknown header type 7f`."""
+    reported_by: Literal["nvidia-smi", "nccl", "lspci", "procfs", "p2p-tool", "other"] = "nvidia-smi"
+
+
+class GpuMemorySample(Fact):
+    """Memory of one GPU at one moment."""
+
+    kind: ClassVar[str] = "gpu_memory_sample"
+
+    index: int
+    used_mib: int
+    total_mib: int | None = None
+    order: int
+    """Which query in this artifact, from 0."""
+    at_s: float | None = None
+    """Seconds since midnight or since the epoch, where the query carries a time."""
+
+
+class GpuMemoryTrend(Fact):
+    """How one GPU's memory moved over several samples of one artifact."""
+
+    kind: ClassVar[str] = "gpu_memory_trend"
+
+    index: int
+    samples: int
+    first_mib: int
+    last_mib: int
+    change: Literal["flat", "growing", "shrinking"]
+    """Flat: within 64 MiB over all samples."""
+    span_s: float | None = None
+    """Between first and last sample; None where the samples carry no time."""
+
+
+class GpuMemoryPattern(Fact):
+    """The trends of all GPUs of one artifact together."""
+
+    kind: ClassVar[str] = "gpu_memory_pattern"
+
+    pattern: MemoryPattern
+    gpus: int
+    samples: int
+    largest_used_mib: int
+    """Of the last sample."""
+    span_s: float | None = None
+    used_share_percent: int | None = None
+    """Largest used memory against the total of that GPU."""
+
+
+class GpuProcess(Fact):
+    """A process that a tool lists as using a GPU."""
+
+    kind: ClassVar[str] = "gpu_process"
+
+    index: int
+    pid: int
+    name: str | None = None
+    used_mib: int | None = None

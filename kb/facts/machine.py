@@ -1,0 +1,56 @@
+"""Facts on the machine around the GPUs: boot, kernel command line, container, VM, memory encryption."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from kb.facts.base import Fact
+
+
+class Boot(Fact):
+    """The running kernel."""
+
+    kind: ClassVar[str] = "boot"
+
+    kernel: str | None = None
+    """Release, 6.14.11-4-pve."""
+    architecture: str | None = None
+    host: str | None = None
+
+
+class KernelParameter(Fact):
+    """One parameter of the kernel command line."""
+
+    kind: ClassVar[str] = "kernel_parameter"
+
+    name: str
+    value: str | None = None
+    """None for a bare word."""
+
+
+class Container(Fact):
+    """This evidence was taken inside a container."""
+
+    kind: ClassVar[str] = "container"
+
+    runtime: Literal["docker", "podman", "containerd", "kubernetes", "lxc", "systemd-nspawn", "other"]
+
+
+class VirtualMachine(Fact):
+    """This evidence was taken inside a virtual machine."""
+
+    kind: ClassVar[str] = "virtual_machine"
+
+    hypervisor: str
+    """kvm, vmware, microsoft, xen …"""
+
+
+class MemoryEncryption(Fact):
+    """Memory encryption of the platform. As host it forces DMA translation; as guest it says another thing."""
+
+    kind: ClassVar[str] = "memory_encryption"
+
+    technology: Literal["sme", "sev", "sev-es", "sev-snp", "tdx"]
+    role: Literal["host", "guest"]
+    state: Literal["active", "available", "requested", "off"]
+    """`available`: the platform could; `requested`: only the command line asks for it."""

@@ -1,0 +1,60 @@
+"""Facts on direct access between GPUs. Offered, fast and correct are three different things."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from kb.facts.base import Fact
+
+
+class PeerAccess(Fact):
+    """Whether the driver offers peer access between two GPUs. Says nothing on the data."""
+
+    kind: ClassVar[str] = "peer_access"
+
+    src: int
+    dst: int
+    offered: bool
+    status: str | None = None
+    """As nvidia-smi topo -p2p prints it: OK, CNS, GNS, TNS, NS, DR, U."""
+    reported_by: Literal["topo-p2p", "p2p-tool", "torch", "nccl", "other"] = "other"
+
+
+class PeerCopy(Fact):
+    """A copy between two GPUs whose data was checked."""
+
+    kind: ClassVar[str] = "peer_copy"
+
+    src: int
+    dst: int
+    data: Literal["right", "wrong", "hung"]
+    route: Literal["peer", "staged"] = "peer"
+    """Staged: through host memory, for contrast."""
+    elements: int | None = None
+    wrong: int | None = None
+    """Elements that differ."""
+    reads: str | None = None
+    """What the destination held instead, where the tool says so: `0.0`."""
+
+
+class TopologyLink(Fact):
+    """How two devices are connected, as nvidia-smi topo -m prints it."""
+
+    kind: ClassVar[str] = "topology_link"
+
+    src: str
+    """GPU0, NIC1."""
+    dst: str
+    link: str
+    """PIX, PXB, PHB, NODE, SYS, or NV followed by the number of NVLinks."""
+
+
+class GpuInterconnect(Fact):
+    """The links among all GPUs of one topology matrix together."""
+
+    kind: ClassVar[str] = "gpu_interconnect"
+
+    gpus: int
+    nvlink: Literal["all", "some", "none"]
+    farthest: str
+    """Worst link among GPU pairs that are not on NVLink, in the order PIX, PXB, PHB, NODE, SYS; else NV."""

@@ -1,0 +1,55 @@
+"""Facts on installed packages and their history."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal, TypeAlias
+
+from kb.facts.base import Fact, Version
+
+PackageRole: TypeAlias = Literal[
+    "driver-userspace",
+    "driver-kernel",
+    "driver-firmware",
+    "driver-meta",
+    "fabric-manager",
+    "imex",
+    "cuda-compat",
+    "cuda-toolkit",
+    "container-toolkit",
+    "nccl",
+]
+
+
+class Package(Fact):
+    """One package that has to do with GPUs, from dpkg -l, rpm -qa and the like."""
+
+    kind: ClassVar[str] = "package"
+
+    name: str
+    """Without the architecture suffix."""
+    version: str
+    """As the package manager prints it."""
+    state: Literal["installed", "config-files", "half-installed", "unpacked", "half-configured", "triggers"]
+    """`config-files` is dpkg's `rc`: removed, only settings remain."""
+    manager: Literal["dpkg", "rpm", "pacman", "pip", "conda"] = "dpkg"
+    role: PackageRole | None = None
+    """What it brings, where the name tells."""
+    upstream: Version | None = None
+    """The release inside the version: 565.57.01 of 565.57.01-0ubuntu1."""
+    branch: int | None = None
+    """The driver branch that the name or version gives: 565."""
+    architecture: str | None = None
+
+
+class PackageEvent(Fact):
+    """One line of a package manager's history."""
+
+    kind: ClassVar[str] = "package_event"
+
+    action: Literal["install", "upgrade", "remove"]
+    name: str
+    role: PackageRole | None = None
+    from_version: str | None = None
+    to_version: str | None = None
+    time: str | None = None
+    """As printed; local time of that machine."""

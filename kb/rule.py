@@ -1,0 +1,231 @@
+"""The models of a rule file: causes, symptoms, probes, and the examples that test them.
+
+A pattern in YAML is `binding: {fact_kind: {field: test}}`. A test is a literal (equal), a list (any of),
+`{not|lt|le|gt|ge|matches|known: x}`, or `$binding.field` of an earlier binding. There is nothing else: no
+expressions, no code.
+
+In a medical text a *finding* is a symptom; here a finding is what is reported, as in linters.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import BeforeValidator, Field
+
+from kb.pattern import (
+    OPERATORS,
+    Alternatives,
+    FieldTest,
+    Model,
+    Operator,
+    Pattern,
+    PatternError,
+    Patterns,
+    Ref,
+    Scalar,
+    parse_patterns,
+)
+
+__all__ = [
+    "DECIBANS",
+    "LIKELY",
+    "OPERATORS",
+    "PRIORS",
+    "UNLIKELY",
+    "Alternatives",
+    "Cause",
+    "Clause",
+    "Disruption",
+    "Example",
+    "FieldTest",
+    "Operator",
+    "Pattern",
+    "Patterns",
+    "Probe",
+    "Ref",
+    "Remedy",
+    "Risk",
+    "RuleBase",
+    "Scalar",
+    "SymptomRule",
+    "Verdict",
+    "Weight",
+    "parse_patterns",
+]
+
+Weight: TypeAlias = Literal["weak", "moderate", "strong", "conclusive"]
+Disruption: TypeAlias = Literal["none", "process", "container", "gpu-reset", "reboot", "firmware", "hardware"]
+Risk: TypeAlias = Literal["none", "low", "medium", "high"]
+Verdict: TypeAlias = Literal[
+    "confirmed",
+    "likely",
+    "possible",
+    "unlikely",
+    "ruled-out",
+    "contradictory",
+    "not-applicable",
+    "not-assessed",
+]
+
+DECIBANS: dict[str, int] = {"weak": 5, "moderate": 10, "strong": 20}
+PRIORS: dict[str, int] = {"common": -10, "uncommon": -20, "rare": -30}
+LIKELY = 10
+UNLIKELY = -10
+
+
+def _tuple_of(raw: Any) -> Any:
+    if isinstance(raw, str):
+        return (raw,)
+    return tuple(raw) if isinstance(raw, list) else raw
+
+
+def _named_clauses(raw: Any) -> Any:
+    """The clauses of a mapping name → body, each body with its name in it."""
+    if isinstance(raw, tuple):
+        return raw
+    if not isinstance(raw, dict):
+        raise ValueError("expected `clause-name: {when: …, weight: …, says: …}`")  # noqa: TRY004
+    named = [name for name, body in raw.items() if isinstance(body, dict) and "name" in body]
+    if named:
+        raise PatternError(
+            [((name, "name"), "unknown key `name`: a clause is named by its key") for name in named]
+        )
+    return tuple({**body, "name": name} if isinstance(body, dict) else body for name, body in raw.items())
+
+
+Texts: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(_tuple_of)]
+"""A list of texts; one text alone stands for a list of one."""
+
+
+class Clause(Model):
+    """A named piece of evidence. It counts once, however many facts match.
+
+    `when` is one set of patterns or a list of alternatives; a binding of `requires` may be repeated to test
+    it further. `unless` are patterns that no fact may match. True and false have weight; unknown becomes a
+    next test (`ask`).
+    """
+
+    name: str
+    when: Alternatives = ()
+    unless: Patterns = ()
+    weight: Weight
+    otherwise: Weight | None = None
+    says: str
+    ask: str | None = None
+    same: str | None = None
+    """Clauses of one group draw on one source: only the heaviest of them counts."""
+
+
+Clauses: TypeAlias = Annotated[tuple[Clause, ...], BeforeValidator(_named_clauses)]
+"""Clauses, in YAML a mapping from their names."""
+
+
+class Remedy(Model):
+    """What to do about a cause. `{binding.field}` in texts and commands is filled in from the facts."""
+
+    do: str
+    run: Texts = ()
+    when: Alternatives = ()
+    """Offered only where these patterns match; without it, always."""
+    unless: Patterns = ()
+    """Not offered where one of these matches."""
+    disrupts: Disruption = "none"
+    risk: Risk = "low"
+    root: bool = True
+    lasting: bool = True
+    """False for a workaround: it is shown first when it disrupts less, and never hides the lasting repair."""
+    undo: Texts
+    verify: str
+    """The clause that must be false (or, for a clause against, true) when evidence is collected again."""
+    check: Texts = ()
+    """Commands that show that it worked."""
+    expect: str = ""
+    costs: str = ""
+    caution: str = ""
+    references: Texts = ()
+
+
+class Example(Model):
+    """A small machine and the verdict that it must get. A kind with a fact in it counts as looked for."""
+
+    name: str
+    facts: Annotated[tuple[dict[str, Any], ...], BeforeValidator(_tuple_of)]
+    expect: Verdict
+    asks: Texts = ()
+    """Probes that must be among what is asked for."""
+    says: str | None = None
+    """A text that must occur in the ledger."""
+
+
+class Cause(Model):
+    """A root cause, what speaks for and against it, and what to do: one YAML file."""
+
+    cause: str
+    """Its id, family.name, from the vocabulary; equal to folder and file name."""
+    title: str
+    status: Literal["experimental", "stable", "deprecated"]
+    prior: Literal["common", "uncommon", "rare"]
+    """Among machines that come to us."""
+    about: str = "machine"
+    """What a finding is about: `machine`, or `$binding.field`."""
+    explains: Texts = ()
+    """Symptoms."""
+    leads_to: Texts = ()
+    """Causes that are only consequences of this one where both come out."""
+    fallback: bool = False
+    """Set aside where a likely cause explains the same symptoms: `with no better cause in evidence`."""
+    because: str
+    requires: Patterns
+    for_: Clauses = Field(alias="for", default=())
+    against: Clauses = ()
+    remedies: Annotated[tuple[Remedy, ...], BeforeValidator(_tuple_of)] = ()
+    references: Texts = ()
+    examples: Annotated[tuple[Example, ...], BeforeValidator(_tuple_of)] = ()
+
+    @property
+    def kind(self) -> Literal["fault", "state"]:
+        """A state is not a fault: it is said so that the reader stops suspecting it."""
+        return "state" if self.cause.startswith("state.") else "fault"
+
+    @property
+    def clauses(self) -> tuple[Clause, ...]:
+        """All clauses, those for it first."""
+        return self.for_ + self.against
+
+
+class SymptomRule(Model):
+    """When a symptom is seen. `when` is one set of patterns or a list of alternatives."""
+
+    symptom: str
+    title: str
+    about: str = "machine"
+    when: Alternatives
+    unless: Patterns = ()
+    says: str
+
+
+class Probe(Model):
+    """A next test: what to run, what it would tell, and what it costs."""
+
+    id: str
+    title: str
+    run: Texts
+    covers: Texts
+    """Fact kinds that its output brings."""
+    gives: str
+    """How to read the outcome, in one sentence."""
+    disrupts: Disruption = "none"
+    risk: Risk = "none"
+    seconds: int = 5
+    root: bool = False
+
+
+class RuleBase(Model):
+    """All rules of one run, by id, and where each was read."""
+
+    causes: dict[str, Cause]
+    symptoms: dict[str, SymptomRule]
+    probes: dict[str, Probe]
+    files: dict[str, str] = Field(default_factory=dict)
+    """Path of the file of each cause and symptom."""
