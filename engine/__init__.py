@@ -1,0 +1,1 @@
+"""From facts and rules to findings: matching, weighing, advising, justifying. Knows nothing of any domain."""

@@ -1,0 +1,96 @@
+"""What to do: remedies made for this machine, and the next tests, ordered by what they could move and cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import get_args
+
+from engine.compile import Part
+from engine.result import Finding, NextTest, RemedyOffer
+from engine.weigh import CONCLUSIVE, Matches, filled, standing
+from kb.evidence import Observed
+from kb.rule import Disruption, Probe, Remedy
+
+CLOSE = 20
+"""A hypothesis this many decibans behind the best is still worth a test."""
+DISRUPTIONS: tuple[str, ...] = get_args(Disruption)
+
+
+def with_remedies(finding: Finding, matches: Matches) -> Finding:
+    """The finding with the remedies that its facts allow, least disruption first, those with an undo first."""
+    offers = []
+    for place, remedy in enumerate(finding.cause.remedies):
+        bindings = _allowed(finding, place, remedy, matches)
+        if bindings is not None:
+            offers.append(_offer(remedy, bindings))
+    offers.sort(key=lambda offer: (DISRUPTIONS.index(offer.remedy.disrupts), not offer.remedy.undo))
+    return replace(finding, remedies=tuple(offers))
+
+
+def _allowed(finding: Finding, place: int, remedy: Remedy, matches: Matches) -> Mapping[str, Observed] | None:
+    """The bindings that a remedy's texts are filled from; None where the facts speak against it."""
+    bindings = dict(finding.hypothesis.bindings)
+    if remedy.when or remedy.unless:
+        found = matches.of_clause(Part(finding.cause.cause, "remedy", str(place)), bindings)
+        if not found:
+            return None
+        bindings.update(found[0])
+    return bindings
+
+
+def _offer(remedy: Remedy, bindings: Mapping[str, Observed]) -> RemedyOffer:
+    def fill(texts: Sequence[str]) -> tuple[str, ...]:
+        return tuple(filled(text, bindings) for text in texts)
+
+    return RemedyOffer(remedy, filled(remedy.do, bindings), fill(remedy.run), fill(remedy.undo), fill(remedy.check))
+
+
+def next_tests(probes: Mapping[str, Probe], findings: Sequence[Finding]) -> tuple[NextTest, ...]:
+    """The probes worth running: those that would settle unknown clauses of hypotheses that are still open.
+
+    Least disruption first, then by how many decibans they could move, then the quicker one. What a probe could
+    move counts the less, the farther a hypothesis is behind the best. A fallback is no reason to stop looking.
+    """
+    candidates = [finding for finding in findings if finding.cause.kind == "fault" and not finding.yields_to]
+    best = max((_level(one) for one in candidates if not one.cause.fallback), default=0)
+    moved: dict[str, float] = {}
+    separates: dict[str, dict[str, None]] = {}
+    for finding in candidates:
+        behind = max(best - _level(finding), 0)
+        if finding.hypothesis.settled or behind > CLOSE:
+            continue
+        for ask, could_add in _asked(finding).items():
+            moved[ask] = moved.get(ask, 0) + could_add * 10 ** (-behind / CLOSE)
+            separates.setdefault(ask, {})[finding.cause.cause] = None
+    tests = [
+        NextTest(probes[ask], probes[ask].run, tuple(separates[ask]), round(could_move))
+        for ask, could_move in moved.items()
+        if ask in probes and could_move
+    ]
+    return tuple(
+        sorted(
+            tests,
+            key=lambda test: (
+                DISRUPTIONS.index(test.probe.disrupts), -test.could_move, test.probe.seconds, test.probe.id
+            ),
+        )
+    )  # fmt: skip
+
+
+def _level(finding: Finding) -> int:
+    return min(standing(finding.hypothesis), CONCLUSIVE)
+
+
+def _asked(finding: Finding) -> dict[str, int]:
+    """For each probe what it could move in this hypothesis; of a group of clauses only the heaviest counts."""
+    groups = {clause.name: clause.same or clause.name for clause in finding.cause.clauses}
+    heaviest: dict[tuple[str, str], int] = {}
+    for line in finding.hypothesis.ledger:
+        if line.ask and line.could_add:
+            key = line.ask, groups[line.clause]
+            heaviest[key] = max(heaviest.get(key, 0), line.could_add)
+    asked: dict[str, int] = {}
+    for (ask, _), could_add in heaviest.items():
+        asked[ask] = asked.get(ask, 0) + could_add
+    return asked

@@ -1,0 +1,214 @@
+"""Rules as authors write them → the neutral form of the matcher, and facts → the scalars it compares.
+
+What matchers are bad at is done here: versions become integers, regular expressions become flags, lists of
+values become alternatives. A compiled rule keeps what it stands for (`Part`), so that firings can be read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal
+
+from engine.matcher.form import AnyOf, Head, Ref, Rule, Test
+from engine.matcher.form import Pattern as MatcherPattern
+from kb.evidence import Observed
+from kb.facts import FACTS, fields_of, version_key
+from kb.facts.base import VersionMark
+from kb.rule import Cause, FieldTest, Pattern, Patterns, SymptomRule
+from kb.rule import Ref as FieldRef
+
+ORDERINGS = ("lt", "le", "gt", "ge")
+SYMPTOM = "symptom"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What a compiled rule stands for: a symptom, the requirements of a cause, or one of its clauses."""
+
+    owner: str
+    role: Literal["symptom", "requires", "for", "against", "remedy"]
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """Matcher rules, and for each of their names what it stands for."""
+
+    rules: tuple[Rule, ...]
+    parts: Mapping[str, Part]
+
+
+def key_field(field: str) -> str:
+    """Name of the integer beside a version field, by which versions are ordered."""
+    return f"{field} as number"
+
+
+def flag_field(field: str, pattern: str) -> str:
+    """Name of the flag that says that a field matches a regular expression."""
+    return f"{field} matches {pattern}"
+
+
+@cache
+def version_fields(kind: str) -> frozenset[str]:
+    """The fields of a fact kind that hold versions."""
+    fact_type = FACTS.get(kind)
+    if fact_type is None:
+        return frozenset()
+    return frozenset(
+        info.alias or name
+        for name, info in fact_type.model_fields.items()
+        if any(isinstance(mark, VersionMark) for mark in _marks(info.annotation, info.metadata))
+    )
+
+
+def _marks(annotation: Any, metadata: Sequence[Any]) -> Iterable[Any]:
+    yield from metadata
+    for part in getattr(annotation, "__args__", ()):
+        yield from getattr(part, "__metadata__", ())
+
+
+def compile_symptom(symptom: SymptomRule) -> Compiled:
+    """The rules that derive a symptom: one for each alternative of `when`."""
+    about = _about_value(symptom.about)
+    head = Head(SYMPTOM, (("id", symptom.symptom), ("about", about)))
+    rules = {
+        f"symptom {symptom.symptom} {number}": _rule(
+            f"symptom {symptom.symptom} {number}", patterns, symptom.unless, head
+        )
+        for number, patterns in enumerate(symptom.when)
+    }
+    return Compiled(tuple(rules.values()), dict.fromkeys(rules, Part(symptom.symptom, "symptom")))
+
+
+def _about_value(about: str) -> str | Ref:
+    if not about.startswith("$"):
+        return about
+    binding, _, field = about[1:].partition(".")
+    return Ref(binding, field)
+
+
+def compile_cause(cause: Cause) -> Compiled:
+    """The rules of a cause: its requirements, and each alternative of each clause joined to them."""
+    rules = [_rule(f"{cause.cause} requires", cause.requires, ())]
+    parts = {rules[0].name: Part(cause.cause, "requires")}
+    for side, clauses in (("for", cause.for_), ("against", cause.against)):
+        for clause in clauses:
+            for number, when in enumerate(clause.when or ((),)):
+                name = f"{cause.cause} {side} {clause.name} {number}"
+                rules.append(_rule(name, joined(cause.requires, when), clause.unless))
+                parts[name] = Part(cause.cause, side, clause.name)  # type: ignore[arg-type]
+    for place, remedy in enumerate(cause.remedies):
+        for number, when in enumerate(remedy.when or ((),)):
+            if remedy.when or remedy.unless:
+                name = f"{cause.cause} remedy {place} {number}"
+                rules.append(_rule(name, joined(cause.requires, when), remedy.unless))
+                parts[name] = Part(cause.cause, "remedy", str(place))
+    return Compiled(tuple(rules), parts)
+
+
+def joined(requires: Patterns, when: Patterns) -> Patterns:
+    """The patterns of both; a binding that `when` repeats gets its tests added to the one it repeats."""
+    extra = {pattern.binding: pattern for pattern in when}
+    merged = [
+        pattern.model_copy(update={"tests": pattern.tests + extra.pop(pattern.binding).tests})
+        if pattern.binding in extra
+        else pattern
+        for pattern in requires
+    ]
+    return (*merged, *(pattern for pattern in when if pattern.binding in extra))
+
+
+def compile_all(causes: Iterable[Cause], symptoms: Iterable[SymptomRule]) -> Compiled:
+    """The rules of all symptoms and causes together."""
+    compiled = [compile_symptom(symptom) for symptom in symptoms] + [compile_cause(cause) for cause in causes]
+    parts: dict[str, Part] = {}
+    for one in compiled:
+        parts.update(one.parts)
+    return Compiled(tuple(rule for one in compiled for rule in one.rules), parts)
+
+
+def _rule(name: str, patterns: Patterns, unless: Patterns, head: Head | None = None) -> Rule:
+    return Rule(
+        name=name,
+        patterns=tuple(map(_pattern, patterns)),
+        absent=tuple(map(_pattern, unless)),
+        head=head,
+    )
+
+
+def _pattern(pattern: Pattern) -> MatcherPattern:
+    tests = tuple(part for test in pattern.tests for part in _tests(pattern.fact, test))
+    return MatcherPattern(pattern.binding, pattern.fact, tests)
+
+
+def _tests(kind: str, test: FieldTest) -> tuple[Test | AnyOf, ...]:
+    values = [Ref(value.binding, value.field) if isinstance(value, FieldRef) else value for value in test.values]
+    if test.op == "known":
+        return (Test("has" if values == [True] else "lacks", test.field),)
+    if test.op == "not":
+        return tuple(Test("ne", test.field, value) for value in values)
+    if test.op in ORDERINGS:
+        return (_ordering(kind, test, values[0]),)
+    if test.op == "matches":
+        options = [Test("eq", flag_field(test.field, str(value)), True) for value in values]  # noqa: FBT003
+    else:
+        options = [Test("eq", test.field, value) for value in values]
+    return (options[0],) if len(options) == 1 else (AnyOf(tuple((option,) for option in options)),)
+
+
+def _ordering(kind: str, test: FieldTest, value: Any) -> Test:
+    if test.field not in version_fields(kind):
+        return Test(test.op, test.field, value)  # type: ignore[arg-type]
+    if isinstance(value, Ref):
+        return Test(test.op, key_field(test.field), Ref(value.alias, key_field(value.field)))  # type: ignore[arg-type]
+    return Test(test.op, key_field(test.field), version_key(str(value)))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
+class Encoder:
+    """Turns facts into what the matcher compares; knows the regular expressions that the rules use."""
+
+    expressions: Mapping[str, tuple[tuple[str, re.Pattern[str]], ...]]
+
+    @classmethod
+    def of(cls, causes: Iterable[Cause], symptoms: Iterable[SymptomRule]) -> Encoder:
+        """The encoder for these rules."""
+        found: dict[str, dict[tuple[str, str], re.Pattern[str]]] = {}
+        for pattern in _all_patterns(causes, symptoms):
+            for test in pattern.tests:
+                if test.op == "matches":
+                    for value in test.values:
+                        found.setdefault(pattern.fact, {})[test.field, str(value)] = re.compile(str(value))
+        return cls({
+            kind: tuple((field, expression) for (field, _), expression in table.items())
+            for kind, table in found.items()
+        })
+
+    def encode(self, observed: Observed) -> dict[str, Any]:
+        """The fact as scalars: its fields, an integer beside each version, a flag for each expression."""
+        kind = observed.fact.kind
+        encoded: dict[str, Any] = {"kind": kind, **fields_of(observed.fact)}
+        for field in version_fields(kind):
+            if field in encoded:
+                encoded[key_field(field)] = version_key(encoded[field])
+        for field, expression in self.expressions.get(kind, ()):
+            if field in encoded:
+                encoded[flag_field(field, expression.pattern)] = bool(expression.search(str(encoded[field])))
+        return encoded
+
+
+def _all_patterns(causes: Iterable[Cause], symptoms: Iterable[SymptomRule]) -> Iterable[Pattern]:
+    for symptom in symptoms:
+        yield from (pattern for when in symptom.when for pattern in when)
+        yield from symptom.unless
+    for cause in causes:
+        yield from cause.requires
+        for clause in cause.clauses:
+            yield from (pattern for when in clause.when for pattern in when)
+            yield from clause.unless
+        for remedy in cause.remedies:
+            yield from (pattern for when in remedy.when for pattern in when)
+            yield from remedy.unless

@@ -1,0 +1,134 @@
+"""Hypotheses → findings: which of them explain the symptoms, who is a rival of whom, and in which order.
+
+Accept the best, strike out its symptoms, repeat. Causes with no symptom in common are separate problems and
+are all reported. A fallback gives way to any better cause of its symptoms, and a consequence stands behind
+its root.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from engine.result import Finding, Hypothesis, Rival, SymptomSeen
+from engine.weigh import CONCLUSIVE, standing
+from kb.rule import Verdict
+
+STANDING: tuple[Verdict, ...] = ("confirmed", "likely")
+CURVE_MIDDLE = 6
+CURVE_WIDTH = 12
+CONFIRMED_SCORE = 24
+CONTRADICTORY_SCORE = 0
+
+
+def confidence(hypothesis: Hypothesis) -> float:
+    """The probability that stands for a ledger, between 0 and 1.
+
+    One curve for all: 1 / (1 + 10^((6 - score) / 12)). A score of +10 is 0.68, +20 is 0.94. A conclusive
+    line stands for a score of at least 24 (0.97) or at most -24; a contradiction for 0.
+    """
+    score = hypothesis.score
+    if hypothesis.verdict == "confirmed":
+        score = max(CONFIRMED_SCORE, min(score, CONCLUSIVE))
+    elif hypothesis.verdict == "ruled-out":
+        score = min(-CONFIRMED_SCORE, score)
+    elif hypothesis.verdict == "contradictory":
+        score = CONTRADICTORY_SCORE
+    return 1 / (1 + 10 ** ((CURVE_MIDDLE - score) / CURVE_WIDTH))
+
+
+def cover(
+    proposed: Sequence[Hypothesis], symptoms: Sequence[SymptomSeen]
+) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
+    """The findings to report, in the order of the report, and all the weaker ones."""
+    ranked = sorted(proposed, key=lambda one: (-standing(one), one.cause.cause, one.about))
+    explained = {id(one): _explains(one, symptoms) for one in ranked}
+    given_way = _given_way(ranked, explained)
+    roots = _roots(ranked, given_way)
+    findings = [
+        Finding(
+            hypothesis=one,
+            confidence=confidence(one),
+            explains=explained[id(one)],
+            subjects=(one.about,),
+            consequence_of=roots.get(one.cause.cause) if one.verdict in STANDING else None,
+            yields_to=given_way.get(id(one)),
+            rivals=_rivals(one, ranked, explained),
+        )
+        for one in ranked
+    ]
+    reported = [finding for finding in findings if _reported(finding)]
+    weaker = tuple(finding for finding in findings if not _reported(finding))
+    return tuple(_in_order(reported)), weaker
+
+
+def _explains(hypothesis: Hypothesis, symptoms: Sequence[SymptomSeen]) -> tuple[str, ...]:
+    seen = dict.fromkeys(symptom.rule.symptom for symptom in symptoms)
+    return tuple(symptom for symptom in seen if symptom in hypothesis.cause.explains)
+
+
+def _given_way(ranked: Sequence[Hypothesis], explained: Mapping[int, tuple[str, ...]]) -> dict[int, str]:
+    """Fallbacks whose symptoms a better cause explains already: by hypothesis, the cause that it yields to."""
+    better: dict[str, str] = {}
+    for one in ranked:
+        if one.verdict in STANDING and not one.cause.fallback:
+            for symptom in explained[id(one)]:
+                better.setdefault(symptom, one.cause.cause)
+    return {
+        id(one): better[explained[id(one)][0]]
+        for one in ranked
+        if one.cause.fallback and explained[id(one)] and all(s in better for s in explained[id(one)])
+    }
+
+
+def _roots(ranked: Sequence[Hypothesis], given_way: Mapping[int, str]) -> dict[str, str]:
+    """For each cause that is only a consequence here: the likely cause that leads to it."""
+    standing_now = [one for one in ranked if one.verdict in STANDING and id(one) not in given_way]
+    return {
+        consequence: root.cause.cause
+        for root in reversed(standing_now)
+        for consequence in root.cause.leads_to
+        if consequence != root.cause.cause
+    }
+
+
+def _rivals(
+    one: Hypothesis, ranked: Sequence[Hypothesis], explained: Mapping[int, tuple[str, ...]]
+) -> tuple[Rival, ...]:
+    mine = set(explained[id(one)])
+    return tuple(
+        Rival(other.cause.cause, other.cause.title, other.verdict, standing(one) - standing(other))
+        for other in ranked
+        if other is not one
+        and other.cause.cause != one.cause.cause
+        and other.verdict not in {"ruled-out", "not-applicable"}
+        and mine & set(explained[id(other)])
+    )
+
+
+def _reported(finding: Finding) -> bool:
+    if finding.yields_to is not None:
+        return False
+    if finding.cause.kind == "state":
+        return finding.verdict in STANDING
+    return finding.verdict in {*STANDING, "possible", "contradictory"}
+
+
+def _in_order(reported: Sequence[Finding]) -> list[Finding]:
+    """Standing faults, each followed by its consequences; standing states; then what is only possible."""
+    standing_now = [finding for finding in reported if finding.verdict in STANDING]
+    faults = [finding for finding in standing_now if finding.cause.kind == "fault"]
+    states = [finding for finding in standing_now if finding.cause.kind == "state"]
+    ordered: list[Finding] = []
+    for finding in faults:
+        if finding.consequence_of is None:
+            ordered += [finding, *_consequences(finding, faults, ordered)]
+    ordered += [finding for finding in faults if finding not in ordered]
+    return ordered + states + [finding for finding in reported if finding.verdict not in STANDING]
+
+
+def _consequences(root: Finding, faults: Sequence[Finding], done: Sequence[Finding]) -> list[Finding]:
+    found: list[Finding] = []
+    for finding in faults:
+        if finding.consequence_of == root.cause.cause and finding not in done:
+            found += [finding, *_consequences(finding, faults, [*done, root, finding])]
+    return found

@@ -1,0 +1,145 @@
+"""What was looked for. Decides whether a clause that did not come true is false, or only unknown."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from engine.compile import ORDERINGS, flag_field, joined, key_field, version_fields
+from kb.evidence import Looked
+from kb.facts import version_key
+from kb.rule import Clause, FieldTest, Pattern, Patterns, Ref
+
+DERIVED = frozenset({"symptom", "outcome", "disagreement"})
+"""Kinds that reasoning itself adds: it always looks for all of them."""
+
+Bound = Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """Which fact kinds were looked for, and the encoded facts of each kind."""
+
+    complete: frozenset[str]
+    partly: frozenset[str]
+    by_kind: Mapping[str, Sequence[Mapping[str, Any]]]
+
+    @classmethod
+    def of(cls, looked: Iterable[Looked], encoded: Iterable[Mapping[str, Any]]) -> Coverage:
+        """Coverage from all statements of what was looked for, and all encoded facts."""
+        statements = list(looked)
+        complete = frozenset(one.kind for one in statements if one.complete) | DERIVED
+        by_kind: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+        for fact in encoded:
+            by_kind[fact["kind"]].append(fact)
+        return cls(complete, frozenset(one.kind for one in statements) - complete, by_kind)
+
+    def why_unknown(self, clause: Clause, requires: Patterns, bound: Bound) -> str:
+        """Why a clause that did not come true is unknown; empty where it is false."""
+        reasons = [self._alternative(joined(requires, when), bound) for when in clause.when or ((),)]
+        return "; ".join(dict.fromkeys(filter(None, reasons)))
+
+    def why_unsure(self, unless: Patterns) -> str:
+        """Why a clause that came true for want of a fact is still unknown; empty where it was looked for."""
+        return _not_looked(self, [pattern.fact for pattern in unless if pattern.fact not in self.complete])
+
+    def why_not_proposed(self, requires: Patterns) -> tuple[str, bool]:
+        """Which requirement of a cause did not match, and whether that is for want of looking."""
+        for pattern in requires:
+            if not any(_could_match(pattern, fact, {}) for fact in self.by_kind.get(pattern.fact, ())):
+                looked = pattern.fact in self.complete
+                return (f"no {described(pattern)}" if looked else _not_looked(self, [pattern.fact])), not looked
+        return "the requirements match no facts together", False
+
+    def _alternative(self, patterns: Patterns, bound: Bound) -> str:
+        wanted = [pattern for pattern in patterns if pattern.binding not in bound]
+        tests_of_bound = [pattern for pattern in patterns if pattern.binding in bound]
+        if not all(_could_match(pattern, bound[pattern.binding], bound) for pattern in tests_of_bound):
+            return ""
+        possible = {
+            pattern.binding: [fact for fact in self.by_kind.get(pattern.fact, ()) if _could_match(pattern, fact, bound)]
+            for pattern in wanted
+        }
+        if any(not possible[p.binding] and p.fact in self.complete for p in wanted):
+            return ""
+        missing = [p.fact for p in wanted if p.fact not in self.complete]
+        if missing:
+            return _not_looked(self, missing)
+        return _unknown_fields(patterns, bound, possible)
+
+
+def _unknown_fields(patterns: Patterns, bound: Bound, possible: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
+    """All kinds were looked at: unknown only where a test needs a field that some candidate does not have."""
+    gaps = [
+        f"{pattern.fact}.{test.field} is not known"
+        for pattern in patterns
+        for candidates in [[bound[pattern.binding]] if pattern.binding in bound else possible[pattern.binding]]
+        for test in pattern.tests
+        if test.op != "known" and any(test.field not in fact for fact in candidates)
+    ]
+    return "; ".join(dict.fromkeys(gaps))
+
+
+def _not_looked(coverage: Coverage, kinds: Sequence[str]) -> str:
+    words = [
+        f"{kind} was looked for only in part" if kind in coverage.partly else f"{kind} was not looked for"
+        for kind in dict.fromkeys(kinds)
+    ]
+    return "; ".join(words)
+
+
+def described(pattern: Pattern) -> str:
+    """A pattern in words, for messages: `kernel_module with name nvidia`."""
+    tests = " and ".join(
+        f"{test.field}{'' if test.op == 'is' else ' ' + test.op} {' or '.join(map(str, test.values))}"
+        for test in pattern.tests
+    )
+    return f"{pattern.fact} with {tests}" if tests else pattern.fact
+
+
+def _could_match(pattern: Pattern, fact: Mapping[str, Any], bound: Bound) -> bool:
+    return all(_could_hold(pattern.fact, test, fact, bound) for test in pattern.tests)
+
+
+def _could_hold(kind: str, test: FieldTest, fact: Mapping[str, Any], bound: Bound) -> bool:
+    """Whether a test holds, or might if what is not known were known."""
+    if test.op == "known":
+        return (test.field in fact) == (test.values == (True,))
+    if test.field not in fact:
+        return True
+    wanted: list[Any] = []
+    for value in test.values:
+        if isinstance(value, Ref):
+            if value.field not in bound.get(value.binding, {}):
+                return True
+            wanted.append(bound[value.binding][value.field])
+        else:
+            wanted.append(value)
+    return _holds(kind, test, fact, wanted)
+
+
+def _holds(kind: str, test: FieldTest, fact: Mapping[str, Any], wanted: Sequence[Any]) -> bool:
+    found = fact[test.field]
+    if test.op == "is":
+        return any(_same(found, value) for value in wanted)
+    if test.op == "not":
+        return not any(_same(found, value) for value in wanted)
+    if test.op == "matches":
+        return any(fact.get(flag_field(test.field, str(value))) is True for value in wanted)
+    return _ordered(kind, test, fact, wanted[0])
+
+
+def _same(left: Any, right: Any) -> bool:
+    return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
+
+
+def _ordered(kind: str, test: FieldTest, fact: Mapping[str, Any], wanted: Any) -> bool:
+    found = fact[test.field]
+    if test.field in version_fields(kind):
+        found, wanted = fact.get(key_field(test.field)), version_key(str(wanted))
+    if not isinstance(found, (int, float)) or not isinstance(wanted, (int, float)):
+        return False
+    index = ORDERINGS.index(test.op)
+    return (found < wanted, found <= wanted, found > wanted, found >= wanted)[index]

@@ -1,0 +1,200 @@
+"""Matches → hypotheses with ledgers → verdicts. Logic decides; numbers order what logic leaves open."""
+
+from __future__ import annotations
+
+import string
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from engine.compile import Part
+from engine.coverage import Coverage
+from engine.matcher.form import Firing
+from engine.result import Hypothesis, LedgerLine
+from kb.evidence import Observed
+from kb.facts import fields_of
+from kb.rule import DECIBANS, LIKELY, PRIORS, UNLIKELY, Cause, Clause, Verdict, Weight
+
+CONCLUSIVE = 40
+"""What a conclusive line stands for where hypotheses must be ordered: more than any two strong ones."""
+
+Key = tuple[tuple[str, int], ...]
+"""The bindings of a cause's requirements: what makes one hypothesis of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """Firings by what they stand for; the facts that each of them bound."""
+
+    by_part: Mapping[Part, Sequence[Mapping[str, Observed]]]
+
+    @classmethod
+    def of(cls, parts: Mapping[str, Part], firings: Iterable[Firing], memory: Sequence[Observed]) -> Matches:
+        """The matches of one run of the matcher over the facts of `memory`."""
+        by_part: dict[Part, list[Mapping[str, Observed]]] = defaultdict(list)
+        for firing in firings:
+            by_part[parts[firing.rule]].append({alias: memory[index] for alias, index in firing.bindings})
+        return cls(by_part)
+
+    def joined(self, other: Matches) -> Matches:
+        """The matches of both."""
+        return Matches({**self.by_part, **other.by_part})
+
+    def of_clause(self, part: Part, bindings: Mapping[str, Observed]) -> list[Mapping[str, Observed]]:
+        """The matches of a part that agree with these bindings."""
+        return [
+            match
+            for match in self.by_part.get(part, ())
+            if all(match.get(name) is observed for name, observed in bindings.items())
+        ]
+
+
+def hypotheses(
+    causes: Iterable[Cause], matches: Matches, coverage: Coverage, memory: Sequence[Observed]
+) -> tuple[tuple[Hypothesis, ...], dict[str, str]]:
+    """The strongest hypothesis of each cause for each subject; and, for causes without any, why not.
+
+    A reason that begins with `not looked` means that the cause could not be assessed.
+    """
+    encoded = {id(one): fields_of(one.fact) for one in memory}
+    best: dict[tuple[str, str], Hypothesis] = {}
+    declined: dict[str, str] = {}
+    for cause in causes:
+        proposals = matches.by_part.get(Part(cause.cause, "requires"), ())
+        if not proposals:
+            reason, unlooked = coverage.why_not_proposed(cause.requires)
+            declined[cause.cause] = f"not looked: {reason}" if unlooked else reason
+        for bindings in proposals:
+            bound = {name: encoded[id(observed)] for name, observed in bindings.items()}
+            hypothesis = _judge(cause, bindings, bound, matches, coverage)
+            key = cause.cause, hypothesis.about
+            if key not in best or standing(hypothesis) > standing(best[key]):
+                best[key] = hypothesis
+    return tuple(best.values()), declined
+
+
+def standing(hypothesis: Hypothesis) -> int:
+    """One number that orders hypotheses: conclusive before strong, contradictory in the middle."""
+    if hypothesis.verdict == "contradictory":
+        return 0
+    if hypothesis.settled:
+        return CONCLUSIVE + hypothesis.score if hypothesis.verdict == "confirmed" else hypothesis.score - 1000
+    return hypothesis.score
+
+
+def _judge(
+    cause: Cause,
+    bindings: Mapping[str, Observed],
+    bound: Mapping[str, Mapping[str, Any]],
+    matches: Matches,
+    coverage: Coverage,
+) -> Hypothesis:
+    lines: list[LedgerLine] = []
+    groups: list[str | None] = []
+    for side, clauses in (("for", cause.for_), ("against", cause.against)):
+        for clause in clauses:
+            found = matches.of_clause(Part(cause.cause, side, clause.name), bindings)  # type: ignore[arg-type]
+            lines.append(_line(cause, clause, side, found, bindings, bound, coverage))
+            groups.append(clause.same)
+    ledger = _heaviest_of_each_group(lines, groups)
+    prior = PRIORS[cause.prior]
+    score = prior + sum(line.decibans for line in ledger)
+    about = filled(cause.about.replace("$", "{", 1) + "}" if cause.about.startswith("$") else cause.about, bindings)
+    return Hypothesis(cause, about, bindings, ledger, prior, score, _verdict(score, ledger))
+
+
+def _line(
+    cause: Cause,
+    clause: Clause,
+    side: str,
+    found: Sequence[Mapping[str, Observed]],
+    bindings: Mapping[str, Observed],
+    bound: Mapping[str, Mapping[str, Any]],
+    coverage: Coverage,
+) -> LedgerLine:
+    if found:
+        why = coverage.why_unsure(clause.unless)
+        truth = "unknown" if why else "true"
+    else:
+        why = coverage.why_unknown(clause, cause.requires, bound)
+        truth = "unknown" if why else "false"
+    sign = 1 if side == "for" else -1
+    weight = {"true": clause.weight, "false": clause.otherwise, "unknown": None}[truth]
+    evidence = _evidence(found, bindings, clause) if truth == "true" else ()
+    return LedgerLine(
+        clause=clause.name,
+        side=side,  # type: ignore[arg-type]
+        truth=truth,  # type: ignore[arg-type]
+        decibans=(sign if truth == "true" else -sign) * decibans(weight),
+        conclusive=weight == "conclusive",
+        says=filled(clause.says, found[0] if found else bindings, gap="?" if found else "…"),
+        evidence=evidence,
+        ask=clause.ask if truth == "unknown" else None,
+        unknown=why,
+        could_add=decibans(clause.weight) + decibans(clause.otherwise) if truth == "unknown" else 0,
+    )
+
+
+def decibans(weight: Weight | None) -> int:
+    """The size of a weight in decibans; 0 for none."""
+    if weight is None:
+        return 0
+    return CONCLUSIVE if weight == "conclusive" else DECIBANS[weight]
+
+
+def _evidence(
+    found: Sequence[Mapping[str, Observed]], bindings: Mapping[str, Observed], clause: Clause
+) -> tuple[Observed, ...]:
+    """The facts that made a clause true: those it adds, and those of the requirements that it tests again."""
+    tested = {pattern.binding for when in clause.when for pattern in when}
+    facts: dict[Observed, None] = {}
+    for match in found:
+        added = [fact for name, fact in match.items() if name in tested or name not in bindings]
+        facts.update(dict.fromkeys(added))
+    return tuple(facts)
+
+
+def _heaviest_of_each_group(lines: Sequence[LedgerLine], groups: Sequence[str | None]) -> tuple[LedgerLine, ...]:
+    """The ledger in which of each group only the heaviest line counts; open ones can add what lies above it."""
+    heaviest: dict[str, int] = {}
+    for index, (line, group) in enumerate(zip(lines, groups, strict=True)):
+        if group is not None and (group not in heaviest or abs(line.decibans) > abs(lines[heaviest[group]].decibans)):
+            heaviest[group] = index
+    ledger = []
+    for index, (line, group) in enumerate(zip(lines, groups, strict=True)):
+        counts = group is None or heaviest[group] == index
+        taken = 0 if group is None else abs(lines[heaviest[group]].decibans)
+        ledger.append(
+            replace(
+                line,
+                decibans=line.decibans if counts else 0,
+                conclusive=line.conclusive and counts,
+                could_add=max(0, line.could_add - taken),
+            )
+        )
+    return tuple(ledger)
+
+
+def _verdict(score: int, ledger: Iterable[LedgerLine]) -> Verdict:
+    conclusive = [line.decibans for line in ledger if line.conclusive and line.decibans]
+    proved, refuted = any(one > 0 for one in conclusive), any(one < 0 for one in conclusive)
+    if proved and refuted:
+        return "contradictory"
+    if proved or refuted:
+        return "confirmed" if proved else "ruled-out"
+    if score >= LIKELY:
+        return "likely"
+    return "unlikely" if score <= UNLIKELY else "possible"
+
+
+def filled(template: str, bindings: Mapping[str, Observed], gap: str = "?") -> str:
+    """The text with each `{binding.field}` replaced by the value of that fact, `gap` where it is not known."""
+    parts = []
+    for literal, name, _, _ in string.Formatter().parse(template):
+        parts.append(literal)
+        if name is not None:
+            binding, _, field = name.partition(".")
+            known = fields_of(bindings[binding].fact) if binding in bindings else {}
+            parts.append(str(known.get(field, gap)))
+    return "".join(parts)
