@@ -1,0 +1,69 @@
+"""Facts that cross files: one answer whichever source had it, joined identities, and disagreements.
+
+Each module has a `combine(facts)`; what it yields rests on the facts it was made from (`Observed.basis`).
+Pure, like the readers; may import `kb` only.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from functools import cache
+from importlib import import_module
+from typing import Protocol, TypeVar, cast
+
+from kb.evidence import Looked, Observed, Reading
+from kb.facts import Fact
+
+F = TypeVar("F", bound=Fact)
+
+
+class Facts:
+    """All readings of one case, by type of fact."""
+
+    def __init__(self, readings: Iterable[Reading]) -> None:
+        self._by_type: dict[type[Fact], list[Observed]] = defaultdict(list)
+        self._looked: dict[str, list[Looked]] = defaultdict(list)
+        for reading in readings:
+            if isinstance(reading, Observed):
+                self._by_type[type(reading.fact)].append(reading)
+            elif isinstance(reading, Looked):
+                self._looked[reading.kind].append(reading)
+
+    def of(self, fact_type: type[F]) -> list[tuple[F, Observed]]:
+        """The facts of a type, each with its observation, in the order in which they were read."""
+        return [(cast("F", observed.fact), observed) for observed in self._by_type.get(fact_type, ())]
+
+    def looked(self, *fact_types: type[Fact]) -> Looked | None:
+        """A statement that facts of one of these types were looked for, complete if one of them was."""
+        found = [looked for fact_type in fact_types for looked in self._looked.get(fact_type.kind, ())]
+        return max(found, key=lambda looked: looked.complete, default=None)
+
+
+class _Combiner(Protocol):
+    def combine(self, facts: Facts) -> Iterable[Reading]: ...
+
+
+@cache
+def _combiners() -> tuple[_Combiner, ...]:
+    names = (module.name for module in pkgutil.iter_modules(__path__))
+    return tuple(cast("_Combiner", import_module(f"{__name__}.{name}")) for name in names)
+
+
+def combine(readings: Sequence[Reading]) -> list[Reading]:
+    """What the facts say together. The result holds only what is new."""
+    facts = Facts(readings)
+    return [reading for combiner in _combiners() for reading in combiner.combine(facts)]
+
+
+def derived(fact: Fact, basis: Iterable[Observed]) -> Observed:
+    """The fact, resting on those it was combined from; it cites the first of them."""
+    parts = tuple(dict.fromkeys(basis))
+    return Observed(fact, parts[0].source, parts)
+
+
+def looked_at(facts: Facts, new: type[Fact], *origins: type[Fact]) -> list[Looked]:
+    """That the combined kind was looked for as far as one of the kinds it comes from was."""
+    statement = facts.looked(*origins)
+    return [] if statement is None else [Looked(new.kind, statement.complete, statement.where, statement.reason)]

@@ -1,0 +1,34 @@
+"""The loaded kernel module, whoever reports it; and where those reports disagree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from collectors.combiners import Facts, derived, looked_at
+from kb.evidence import Observed, Reading
+from kb.facts import Disagreement, KernelModule, NvidiaSmi
+
+
+def combine(facts: Facts) -> Iterator[Reading]:
+    """KernelModule as nvidia-smi's header reports it; a Disagreement where two sources name two versions."""
+    reported = [(module, observed) for module, observed in facts.of(KernelModule) if module.name == "nvidia"]
+    for smi, observed in facts.of(NvidiaSmi):
+        if smi.driver_version is not None and not smi.wsl:
+            module = KernelModule(version=smi.driver_version, reported_by="nvidia-smi")
+            reported.append((module, derived(module, [observed])))
+            yield reported[-1][1]
+    yield from looked_at(facts, KernelModule, NvidiaSmi)
+    yield from _disagreement([(m, o) for m, o in reported if m.loaded and m.version])
+
+
+def _disagreement(reported: list[tuple[KernelModule, Observed]]) -> Iterator[Reading]:
+    for module, observed in reported[1:]:
+        first, first_observed = reported[0]
+        if module.version != first.version:
+            fact = Disagreement(
+                question="version of the loaded kernel module",
+                one=f"{first.version} ({first.reported_by})",
+                other=f"{module.version} ({module.reported_by})",
+            )
+            yield derived(fact, [first_observed, observed])
+            return

@@ -1,0 +1,46 @@
+"""How the GPUs are connected, and which of the refused DMA came from a GPU."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+
+from collectors.combiners import Facts, derived, looked_at
+from kb.evidence import Observed, Reading
+from kb.facts import Gpu, GpuDmaFault, GpuInterconnect, IommuFault, TopologyLink
+
+DISTANCE = ("NV", "PIX", "PXB", "PHB", "NODE", "SYS")
+
+_GPU = re.compile(r"GPU\d+")
+
+
+def combine(facts: Facts) -> Iterator[Reading]:
+    """GpuInterconnect of each topology matrix, and GpuDmaFault for each faulting device that is a GPU."""
+    matrices: dict[str, list[tuple[TopologyLink, Observed]]] = defaultdict(list)
+    for link, observed in facts.of(TopologyLink):
+        if _GPU.fullmatch(link.src) and _GPU.fullmatch(link.dst) and link.src != link.dst:
+            matrices[observed.source.path].append((link, observed))
+    for links in matrices.values():
+        yield _interconnect(links)
+    yield from looked_at(facts, GpuInterconnect, TopologyLink)
+
+    gpus = {gpu.bdf for gpu, _ in facts.of(Gpu) if gpu.bdf}
+    for fault, observed in facts.of(IommuFault):
+        # nvidia also binds the audio and USB functions of a card: only function 0 is the GPU.
+        if fault.bdf in gpus or (fault.driver == "nvidia" and fault.bdf.endswith(".0")):
+            fact = GpuDmaFault(bdf=fault.bdf, count=fault.count, first_s=fault.first_s)
+            yield derived(fact, [observed])
+    yield from looked_at(facts, GpuDmaFault, IommuFault)
+
+
+def _interconnect(links: list[tuple[TopologyLink, Observed]]) -> Observed:
+    classes = ["NV" if link.link.startswith("NV") else link.link for link, _ in links]
+    on_nvlink = classes.count("NV")
+    known = [name for name in classes if name in DISTANCE]
+    fact = GpuInterconnect(
+        gpus=len({link.src for link, _ in links} | {link.dst for link, _ in links}),
+        nvlink="all" if on_nvlink == len(classes) else "some" if on_nvlink else "none",
+        farthest=max(known, key=DISTANCE.index, default="SYS"),
+    )
+    return derived(fact, (observed for _, observed in links))

@@ -1,0 +1,104 @@
+"""Where a start stands over all its ranks, from the milestones that each rank logged."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from collectors.combiners import Facts, derived, looked_at
+from kb.evidence import Observed, Reading
+from kb.facts import LaunchArgument, StartMilestone, StartProgress
+from kb.facts.framework import Framework, Milestone, Stage
+
+STAGES: tuple[tuple[Stage, Milestone, Milestone], ...] = (
+    ("capture", "capture-begin", "capture-end"),
+    ("compile", "compile-begin", "compile-end"),
+    ("weights", "weights-begin", "weights-end"),
+    ("communication", "distributed-begin", "distributed-end"),
+)
+"""The last stage first: each with the milestones that begin and end it."""
+PARALLEL = ("tp_size", "tensor_parallel_size", "pp_size", "pipeline_parallel_size")
+DONE: tuple[Milestone, ...] = ("ready", "serving")
+
+_Passed = dict[Milestone, list[tuple[StartMilestone, Observed]]]
+
+
+def combine(facts: Facts) -> Iterator[Reading]:
+    """StartProgress for each framework whose milestones were seen."""
+    by_framework: dict[Framework, list[tuple[StartMilestone, Observed]]] = defaultdict(list)
+    for milestone, observed in facts.of(StartMilestone):
+        by_framework[milestone.framework].append((milestone, observed))
+    for framework, milestones in by_framework.items():
+        arguments = [(a, o) for a, o in facts.of(LaunchArgument) if a.framework == framework]
+        yield from _progress(framework, milestones, _ranks_expected(arguments))
+    yield from looked_at(facts, StartProgress, StartMilestone)
+
+
+def _ranks_expected(arguments: Iterable[tuple[LaunchArgument, Observed]]) -> int | None:
+    """The product of the parallel sizes on one node; None where no size is given or several nodes share them."""
+    values = {argument.name: argument.value for argument, _ in arguments}
+    if values.get("nnodes", "1") not in {"1", "None"}:
+        return None
+    sizes = [int(values[name]) for name in PARALLEL if re.fullmatch(r"\d{1,5}", values.get(name, ""))]
+    total = 1
+    for size in sizes:
+        total *= size
+    return total if sizes else None
+
+
+def _progress(
+    framework: Framework, milestones: Sequence[tuple[StartMilestone, Observed]], expected: int | None
+) -> Iterator[Observed]:
+    passed: _Passed = defaultdict(list)
+    for milestone, observed in milestones:
+        passed[milestone.milestone].append((milestone, observed))
+    done = [observed for name in DONE for _, observed in passed.get(name, ())]
+    if done:
+        everyone: set[str | None] = {m.rank for m, _ in milestones if m.rank is not None}
+        fact = _fact(framework, "ready", everyone, everyone, everyone, expected, reached=True)
+        yield derived(fact, done)
+        return
+    for stage, begin, end in STAGES:
+        if begin in passed or end in passed:
+            yield _unfinished(framework, (stage, begin, end), passed, expected)
+            return
+
+
+def _unfinished(
+    framework: Framework, stage: tuple[Stage, Milestone, Milestone], passed: _Passed, expected: int | None
+) -> Observed:
+    name, begin, end = stage
+    begun = {m.rank for m, _ in (*passed.get(begin, ()), *passed.get(end, ()))}
+    ended = {m.rank for m, _ in passed.get(end, ())}
+    known = {m.rank for several in passed.values() for m, _ in several if m.rank is not None} | begun
+    reached = "nccl-named" in passed or name != "communication"
+    fact = _fact(framework, name, known, begun, ended, expected, reached=reached)
+    waiting = [observed for m, observed in passed.get(begin, ()) if m.rank not in ended]
+    basis = waiting or [observed for _, observed in (*passed.get(begin, ()), *passed.get(end, ()))]
+    named = [observed for _, observed in passed.get("nccl-named", ())] if name == "communication" else []
+    return derived(fact, [*basis, *named])
+
+
+def _fact(
+    framework: Framework,
+    stage: Stage,
+    known: set[str | None],
+    begun: set[str | None],
+    ended: set[str | None],
+    expected: int | None,
+    *,
+    reached: bool,
+) -> StartProgress:
+    missing = sorted(str(rank) for rank in known - begun)
+    return StartProgress(
+        framework=framework,
+        stage=stage,
+        state="complete" if stage == "ready" or (ended >= begun and not missing) else "unfinished",
+        ranks_expected=expected,
+        ranks_begun=len(begun),
+        ranks_ended=len(ended),
+        all_begun=None if expected is None else len(begun) >= expected,
+        missing=", ".join(missing) or None,
+        data_path_reached=reached,
+    )

@@ -1,0 +1,153 @@
+"""Files → readings. Splits each file into sections and offers them to the readers whose markers occur in it.
+
+Content decides which reader takes a section; a command line that is known to have printed it helps.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from collectors.open import File
+from collectors.readers import readers
+from kb.evidence import Looked, Observed, Reader, Reading, Section, Unread
+
+PROMPT = re.compile(
+    r"""
+    (?:\([\w.-]{1,40}\)\s)?                                   # a Python environment
+    (?: \$\s
+      | [\w.-]{1,64}@[\w.-]{1,64}[:\s]?[^\s$#]{0,200}\s?[$#]\s   # user@host:dir$
+      | \[[\w.-]{1,64}@[\w.-]{1,64}\s[^\]]{0,200}\][$#]\s       # [user@host dir]#
+      | \#\s(?=(?:nvidia-smi|dmesg|cat|ls|lspci|ldconfig|journalctl|dpkg|rpm|modinfo|readlink|docker|env)\s)
+    )
+    (?P<command>\S.*)
+    """,
+    re.VERBOSE,
+)
+FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
+ESCAPES = re.compile(r"\x1b\[[0-9;?]{0,16}[ -/]?[@-~]|\x1b[@-Z\\-_]")
+BINARY_SHARE = 0.05
+SAMPLE_BYTES = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class FileReading:
+    """What became of one file: who read it, and what nobody understood."""
+
+    path: str
+    bytes: int
+    readers: tuple[str, ...]
+    facts: int
+    unread_bytes: int
+    why_unread: str
+
+
+def read_file(file: File) -> tuple[FileReading, list[Reading]]:
+    """The readings of one file and the account of it. Never raises for bad content."""
+    size = len(file.content)
+    if not file.content.strip():
+        return FileReading(file.path, size, (), 0, 0, "empty"), []
+    if is_binary(file.content):
+        why = "binary: no reader takes it"
+        return FileReading(file.path, size, (), 0, size, why), [Unread(file.path, "unreadable", why)]
+    readings: list[Reading] = []
+    taken: dict[str, None] = {}
+    unread = 0
+    for section in sections(file):
+        found = dict(read_section(section))
+        for name, of_reader in found.items():
+            taken[name] = None
+            readings += [_weakened(one) for one in of_reader] if file.truncated else of_reader
+        if not found:
+            unread += sum(len(line) + 1 for line in section.lines)
+    unread = min(unread, size)
+    facts = sum(isinstance(reading, Observed) for reading in readings)
+    why = "no reader knows this text" if unread else ""
+    return FileReading(file.path, size, tuple(taken), facts, unread, why), readings
+
+
+def _weakened(reading: Reading) -> Reading:
+    """A file that was cut, or a command that failed, can't have shown everything."""
+    if isinstance(reading, Looked) and reading.complete:
+        return replace(reading, complete=False, reason="truncated")
+    return reading
+
+
+def read_section(section: Section) -> Iterator[tuple[str, list[Reading]]]:
+    """Each reader that takes the section, with what it read there."""
+    text = "\n".join(section.lines)
+    for reader in readers():
+        if _interested(reader, section, text):
+            found = list(reader.read(section))
+            if found:
+                yield reader.name, found
+
+
+def _interested(reader: Reader, section: Section, text: str) -> bool:
+    if section.command is not None:
+        command = section.command.removeprefix("sudo ")
+        if any(command.startswith(known) for known in reader.commands):
+            return True
+    return any(marker in text for marker in reader.markers)
+
+
+def is_binary(content: bytes) -> bool:
+    """Whether the content is no text: many control bytes in its first part. NUL-separated text is text."""
+    sample = content[:SAMPLE_BYTES]
+    control = sum(byte < 9 or 13 < byte < 27 or 27 < byte < 32 for byte in sample)
+    return control - sample.count(0) > BINARY_SHARE * len(sample) or sample.count(0) > len(sample) // 4
+
+
+def sections(file: File) -> Iterator[Section]:
+    """The stretches of a file, in order: what precedes the first command, then the output of each command."""
+    lines = text_lines(file.content)
+    sha256 = hashlib.sha256(file.content).hexdigest()
+    start, command = 0, file.command
+    for end, next_start, next_command in _borders(lines) if file.command is None else ():
+        if end > start or command:
+            yield Section(file.path, lines[start:end], start + 1, command, sha256)
+        start, command = next_start, next_command
+    if start < len(lines) or command:
+        yield Section(file.path, lines[start:], start + 1, command, sha256)
+
+
+def _borders(lines: Iterable[str]) -> Iterator[tuple[int, int, str | None]]:
+    """Where a section ends, where the next begins, and the command that printed the next."""
+    fenced = in_command = False
+    for index, line in enumerate(lines):
+        match = PROMPT.match(line[:1000]) if line[:1] in "$#[(" or "@" in line[:200] else None
+        if match:
+            in_command = True
+            yield index, index + 1, match["command"].strip()
+        elif FENCE.match(line):
+            if fenced and in_command:  # what follows a closed code block is prose again
+                in_command = False
+                yield index, index + 1, None
+            fenced = not fenced
+
+
+def text_lines(content: bytes) -> list[str]:
+    """The lines of a file as text: any line end, without terminal escapes, NUL read as a line end."""
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        text = content.decode("utf-16", errors="replace")
+    else:
+        text = content.decode("utf-8-sig", errors="replace")
+    if "\0" in text:
+        text = text.replace("\0", "\n")
+    if "\x1b" in text:
+        text = ESCAPES.sub("", text)
+    lines = [line.rstrip("\r") for line in text.split("\n")]
+    return lines if lines[-1] else lines[:-1]
+
+
+def read_all(files: Iterable[File]) -> tuple[list[FileReading], list[Reading]]:
+    """The accounts and the readings of all files."""
+    accounts: list[FileReading] = []
+    readings: list[Reading] = []
+    for file in files:
+        account, found = read_file(file)
+        accounts.append(account)
+        readings += found
+    return accounts, readings
