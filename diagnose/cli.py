@@ -1,0 +1,292 @@
+"""The command line: parse options, call one function, print. Standard output carries the result alone."""
+
+from __future__ import annotations
+
+import json
+import sys
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from diagnose import __version__
+from kb.errors import DiagnoseError, InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from diagnose.render.report import Report
+    from engine.result import Diagnosis, Finding
+
+app = typer.Typer(
+    name="diagnose",
+    help="Finds the root cause when multi-GPU training or serving fails: collect evidence, then explain it.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+HEALTHY, FAULT, USAGE, UNDECIDED = 0, 1, 2, 3
+ACCUSES = 0.5
+
+
+class Format(str, Enum):
+    """Formats of a report."""
+
+    text = "text"
+    json = "json"
+    markdown = "markdown"
+
+
+class FactsFormat(str, Enum):
+    """Formats of the list of facts."""
+
+    text = "text"
+    json = "json"
+
+
+Inputs = Annotated[
+    list[str] | None,
+    typer.Argument(help="A bundle, an archive, a directory, a file, or - for standard input.", show_default=False),
+]
+Evidence = Annotated[list[str], typer.Argument(help="A bundle, an archive, a directory, a file, or -.")]
+RuleDirs = Annotated[
+    list[Path] | None, typer.Option("--rules", help="Directory with more rules; may be repeated.", show_default=False)
+]
+Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write the result there.", show_default=False)]
+
+
+def main() -> NoReturn:
+    """Runs the command line; what a user can mend ends in one line on stderr and exit status 2."""
+    try:
+        app(standalone_mode=True)
+    except DiagnoseError as error:
+        _end(str(error))
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(141)
+    sys.exit(0)
+
+
+def _end(message: str) -> NoReturn:
+    print(f"diagnose: {message}", file=sys.stderr)  # noqa: T201
+    sys.exit(USAGE)
+
+
+def _version(value: bool) -> None:
+    if value:
+        typer.echo(f"diagnose {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[  # noqa: ARG001 - handled by its callback
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def collect(
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Archive (.tar.zst, .tar.gz, .tar.xz) or directory.", show_default=False),
+    ] = None,
+    deadline: Annotated[float, typer.Option(help="Seconds after which no further step is begun.")] = 60.0,
+) -> None:
+    """Gather evidence from this machine into a bundle; its path is the last line of the output."""
+    from diagnose.collecting import collect_bundle  # noqa: PLC0415 - nothing is imported before it is needed
+
+    typer.echo(collect_bundle(out, deadline))
+
+
+@app.command()
+def explain(
+    inputs: Inputs = None,
+    format: Annotated[Format, typer.Option("--format", help="Form of the report.")] = Format.text,  # noqa: A002
+    output: Output = None,
+    rules: RuleDirs = None,
+    min_confidence: Annotated[float, typer.Option(help="Leave out causes below this.", min=0.0, max=1.0)] = 0.0,
+    all: Annotated[bool, typer.Option("--all", help="Also show weak causes.")] = False,  # noqa: A002
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the answer.")] = False,
+) -> None:
+    """Infer the root causes from evidence and rank the remedies. Without INPUT: the newest bundle here."""
+    from diagnose.explain import explain as run  # noqa: PLC0415
+
+    report = _above(run(inputs or [newest_bundle(Path())], rules or []), min_confidence)
+    _write(_rendered(report, format, output, everything=all, quiet=quiet), output)
+    raise typer.Exit(exit_status(report.diagnosis))
+
+
+def newest_bundle(directory: Path) -> str:
+    """The path of the newest bundle in a directory. Raises InputError where there is none."""
+    bundles = [path for path in directory.glob("diagnose-*") if path.is_dir() or ".tar" in path.name]
+    if not bundles:
+        raise InputError("expected evidence, found no bundle here; run `diagnose collect`, or name a file to explain")
+    return str(max(bundles, key=lambda path: path.stat().st_mtime))
+
+
+def exit_status(diagnosis: Diagnosis) -> int:
+    """1: a fault with confidence of at least 0.5. 0: no fault, and the evidence shows so. 3: it can't tell."""
+    from diagnose.render.report import outlook  # noqa: PLC0415
+
+    if any(one.cause.kind == "fault" and one.confidence >= ACCUSES for one in diagnosis.findings):
+        return FAULT
+    return UNDECIDED if outlook(diagnosis) in {"undecided", "fault"} else HEALTHY
+
+
+def _above(report: Report, min_confidence: float) -> Report:
+    from dataclasses import replace  # noqa: PLC0415
+
+    kept = tuple(one for one in report.diagnosis.findings if one.confidence >= min_confidence)
+    weaker = tuple(one for one in report.diagnosis.weaker if one.confidence >= min_confidence)
+    return replace(report, diagnosis=replace(report.diagnosis, findings=kept, weaker=weaker))
+
+
+def _rendered(report: Report, form: Format, output: Path | None, *, everything: bool, quiet: bool) -> str:
+    if form is Format.json:
+        from diagnose.render.json_report import report_json  # noqa: PLC0415
+
+        return _as_json(report_json(report, everything=everything))
+    if form is Format.markdown:
+        from diagnose.render.markdown import render_markdown  # noqa: PLC0415
+
+        return render_markdown(report, everything=everything)
+    from diagnose.render.text import render_text  # noqa: PLC0415
+
+    return _on_console(output, lambda console: render_text(report, console, everything=everything, quiet=quiet))
+
+
+def _on_console(output: Path | None, render: Any) -> str:
+    """What a renderer prints: with colour on a terminal, without any elsewhere; 80 columns unless wider."""
+    import io  # noqa: PLC0415
+
+    from rich.console import Console  # noqa: PLC0415
+
+    stream = io.StringIO()
+    terminal = output is None and sys.stdout.isatty()
+    width = Console().width if terminal else 80
+    console = Console(file=stream, force_terminal=terminal, width=max(width, 80), highlight=False, soft_wrap=False)
+    render(console)
+    return stream.getvalue()
+
+
+def _as_json(value: Any) -> str:
+    return json.dumps(value, indent=1, ensure_ascii=False).encode("utf-8", "replace").decode() + "\n"
+
+
+def _write(text: str, output: Path | None) -> None:
+    if output is None:
+        sys.stdout.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
+        sys.stdout.write(text)
+        return
+    try:
+        output.write_text(text, encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise InputError(f"could not write {output}: {(error.strerror or 'error').lower()}; name another file") from error
+
+
+@app.command()
+def facts(
+    inputs: Evidence,
+    format: Annotated[FactsFormat, typer.Option("--format", help="Form of the list.")] = FactsFormat.text,  # noqa: A002
+    output: Output = None,
+) -> None:
+    """Show what was read from where: every fact with its source, every file with the readers that took it."""
+    from diagnose.explain import read_case  # noqa: PLC0415
+    from diagnose.render import facts as render  # noqa: PLC0415
+
+    case = read_case(inputs)
+    if format is FactsFormat.json:
+        text = _as_json(render.facts_json(case.files, case.observed, case.looked))
+    else:
+        text = _on_console(output, lambda c: render.facts_text(case.files, case.observed, case.looked, c))
+    _write(text, output)
+
+
+@app.command()
+def why(
+    cause: Annotated[str, typer.Argument(help="Id of a cause, for instance p2p.iommu-corruption.")],
+    inputs: Evidence,
+    full: Annotated[bool, typer.Option("--full", help="Every line of the proof.")] = False,
+    rules: RuleDirs = None,
+) -> None:
+    """Show the whole proof of one cause."""
+    from diagnose.explain import explain as run  # noqa: PLC0415
+    from diagnose.render.why import render_why, render_why_not  # noqa: PLC0415
+
+    report = run(_known(cause, inputs, rules), rules or [])
+    found = _finding(cause, report.diagnosis)
+    if found is None:
+        _write(_on_console(None, lambda console: render_why_not(_cause(cause, rules), report.diagnosis, console)), None)
+        raise typer.Exit(UNDECIDED)
+    _write(_on_console(None, lambda console: render_why(found, console, full=full)), None)
+
+
+@app.command("why-not")
+def why_not(
+    cause: Annotated[str, typer.Argument(help="Id of a cause that did not come out.")],
+    inputs: Evidence,
+    rules: RuleDirs = None,
+) -> None:
+    """Show what speaks against a cause, and which conditions or facts are missing."""
+    from diagnose.explain import explain as run  # noqa: PLC0415
+    from diagnose.render.why import render_why_not  # noqa: PLC0415
+
+    report = run(_known(cause, inputs, rules), rules or [])
+    _write(_on_console(None, lambda console: render_why_not(_cause(cause, rules), report.diagnosis, console)), None)
+
+
+def _known(cause: str, inputs: Sequence[str], rules: list[Path] | None) -> Sequence[str]:
+    _cause(cause, rules)
+    return inputs
+
+
+def _cause(cause: str, rules: list[Path] | None) -> Any:
+    from diagnose.explain import rule_base  # noqa: PLC0415
+
+    base = rule_base(rules or [])
+    if cause not in base.causes:
+        from difflib import get_close_matches  # noqa: PLC0415
+
+        near = get_close_matches(cause, base.causes, 1)
+        hint = f"did you mean {near[0]}?" if near else "`diagnose rules list` shows all"
+        raise InputError(f"expected the id of a cause, found {cause!r}; {hint}")
+    return base.causes[cause]
+
+
+def _finding(cause: str, diagnosis: Diagnosis) -> Finding | None:
+    return next((one for one in (*diagnosis.findings, *diagnosis.weaker) if one.cause.cause == cause), None)
+
+
+@app.command()
+def compare(
+    before: Annotated[str, typer.Argument(help="Evidence of an earlier moment.")],
+    after: Annotated[list[str], typer.Argument(help="Evidence of later moments, in order.")],
+    format: Annotated[FactsFormat, typer.Option("--format", help="Form of the result.")] = FactsFormat.text,  # noqa: A002
+    output: Output = None,
+    rules: RuleDirs = None,
+) -> None:
+    """Show what changed between bodies of evidence, and which causes went, came and stayed."""
+    from diagnose.compare import compare as run  # noqa: PLC0415
+    from diagnose.render.comparison import comparison_json, render_comparison  # noqa: PLC0415
+
+    comparison = run([before, *after], rules or [])
+    if format is FactsFormat.json:
+        text = _as_json(comparison_json(comparison))
+    else:
+        text = _on_console(output, lambda console: render_comparison(comparison, console))
+    _write(text, output)
+
+
+def _add_rules() -> None:
+    from diagnose.rules_command import app as rules_app  # noqa: PLC0415
+
+    app.add_typer(rules_app, name="rules", help="The rule author's kit: list, show, lint, test, schema.")
+
+
+_add_rules()
