@@ -10,7 +10,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from collectors.live import Step, collect, default_name
-from collectors.pack import archive_suffix, bundle_folder, pack
+from collectors.pack import bundle_folder, is_archive, pack
 from diagnose import __version__
 from kb.errors import InputError
 
@@ -22,7 +22,7 @@ def collect_bundle(out: Path | None, deadline_s: float) -> Path:
         target.parent.mkdir(parents=True, exist_ok=True)
         with _progress() as tell:
             folder = collect(bundle_folder(target), version=__version__, progress=tell, deadline_s=deadline_s)
-        return folder if archive_suffix(target) is None else pack(folder, target, remove=True)
+        return pack(folder, target, remove=True) if is_archive(target) else folder
     except OSError as error:
         why = (error.strerror or str(error)).lower()
         raise InputError(f"could not write the bundle {target}: {why}; name another place with -o") from error
@@ -34,8 +34,8 @@ def _progress() -> Iterator[Callable[[Step], None] | None]:
     if not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console  # noqa: PLC0415 - only a terminal needs it
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn  # noqa: PLC0415
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:

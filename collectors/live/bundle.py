@@ -1,0 +1,155 @@
+"""The bundle on disk: a folder with the raw artifacts and manifest.json, which says how each was got.
+
+It is built beside its place, readable by its owner alone, and takes its name at the end. The manifest is
+written anew after each step, so that also a run that is killed leaves one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import tempfile
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SCHEMA = "diagnose.bundle/1"
+
+Outcome: TypeAlias = Literal["ok", "absent", "no-permission", "timed-out", "failed", "interrupted", "skipped"]
+
+_HEAD_BYTES = 64
+
+
+def default_name(host: str, when: datetime) -> str:
+    """The name of a bundle's archive, `diagnose-HOST-20260309T120211Z.tar.zst`. `when` knows its zone."""
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", host).strip("-.")[:64] or "unknown"
+    return f"diagnose-{plain}-{when.astimezone(timezone.utc):%Y%m%dT%H%M%SZ}.tar.zst"
+
+
+def now() -> datetime:
+    """The time with the offset of the machine's zone, in which its package logs are written."""
+    return datetime.now(timezone.utc).astimezone()
+
+
+@dataclass
+class Entry:
+    """What the manifest says of one artifact. Where nothing was written, `path` is None, `sha256` empty."""
+
+    name: str
+    path: str | None = None
+    file: str | None = None
+    command: list[str] | None = None
+    outcome: Outcome = "skipped"
+    exit_code: int | None = None
+    error: str | None = None
+    started: str = field(default_factory=lambda: now().isoformat(timespec="milliseconds"))
+    seconds: float = 0.0
+    bytes: int = 0
+    sha256: str = ""
+    truncated: bool = False
+
+
+class Artifact:
+    """A file of the bundle while it is written: takes chunks up to a cap, and knows what it has."""
+
+    def __init__(self, folder: Path, path: str, cap_bytes: int) -> None:
+        self.path = path
+        self.bytes = 0
+        self.truncated = False
+        self.head = b""
+        self._folder = folder
+        self._file = folder / path
+        self._left = cap_bytes
+        self._hash = hashlib.sha256()
+        self._descriptor: int | None = None
+
+    def write(self, chunk: bytes) -> None:
+        """Adds what still fits under the cap. Raises OSError where the disk does."""
+        kept = chunk[: self._left]
+        self.truncated = self.truncated or len(kept) < len(chunk)
+        self._left -= len(kept)
+        if self._descriptor is None:
+            for parent in reversed(self._file.relative_to(self._folder).parents):
+                (self._folder / parent).mkdir(mode=0o700, exist_ok=True)  # `parents=True` would use the umask
+            self._descriptor = os.open(self._file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        while kept:
+            written = os.write(self._descriptor, kept)
+            self._hash.update(kept[:written])
+            self.bytes += written
+            self.head += kept[: min(written, _HEAD_BYTES - len(self.head))]
+            kept = kept[written:]
+
+    def close(self) -> None:
+        """Ends the file."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def describe(self, entry: Entry) -> None:
+        """Enters size, sum and place; no place where nothing was written."""
+        if self._file.exists():
+            entry.path, entry.bytes, entry.sha256 = self.path, self.bytes, self._hash.hexdigest()
+            entry.truncated = entry.truncated or self.truncated
+
+
+class Bundle:
+    """A bundle in the making. Raises FileExistsError at once where `out` is taken."""
+
+    def __init__(self, out: Path, *, version: str, host: str, deadline_s: float) -> None:
+        if out.is_symlink() or (out.exists() and (not out.is_dir() or any(out.iterdir()))):
+            raise FileExistsError(f"{out} exists already; name another place for the bundle")
+        out.parent.mkdir(parents=True, exist_ok=True)
+        self.out = out
+        self.folder = Path(tempfile.mkdtemp(prefix=f"{out.name}.partial-", dir=out.parent))
+        self.entries: list[Entry] = []
+        self._about = {"schema": SCHEMA, "version": version, "host": host, "started": _stamp()}
+        self._deadline_s = deadline_s
+        self._taken: set[str] = set()
+
+    @contextmanager
+    def artifact(self, path: str, cap_bytes: int) -> Iterator[Artifact]:
+        """The artifact at `path` of the bundle, closed at the end. FileExistsError if there is one."""
+        if path in self._taken:
+            raise FileExistsError(f"{path} is in the bundle already")
+        self._taken.add(path)
+        artifact = Artifact(self.folder, path, cap_bytes)
+        try:
+            yield artifact
+        finally:
+            artifact.close()
+
+    def save(self) -> None:
+        """Writes the manifest as it is now, whole or not at all."""
+        manifest = {
+            **self._about,
+            "finished": _stamp(),
+            "deadline_s": self._deadline_s,
+            "artifacts": [asdict(entry) for entry in self.entries],
+        }
+        new = self.folder / "manifest.json.new"
+        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump(manifest, file, indent=1)
+            file.write("\n")
+        new.replace(self.folder / "manifest.json")
+
+    def finish(self) -> Path:
+        """Where the bundle is, its manifest written: at `out`, or where it was built if that was taken."""
+        self.save()
+        try:
+            self.folder.rename(self.out)
+        except OSError:  # somebody took the name meanwhile: the evidence counts more than its name
+            return self.folder
+        return self.out
+
+
+def _stamp() -> str:
+    """Now, in ISO 8601 with offset."""
+    return now().isoformat(timespec="milliseconds")

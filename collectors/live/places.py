@@ -1,0 +1,119 @@
+"""Where things stand on the systems we know: folders, names and patterns for the table of sources."""
+
+from __future__ import annotations
+
+import glob
+import os
+import sys
+
+
+def _search_path() -> list[str]:
+    """The absolute folders of LD_LIBRARY_PATH, which the linker searches before its cache."""
+    folders = os.environ.get("LD_LIBRARY_PATH", "").split(":")
+    return [glob.escape(folder) for folder in folders if folder.startswith("/")]
+
+
+def _python_hooks() -> tuple[str, ...]:
+    """Where a Python start-up hook may stand: beside the packages of the system, of the user and of us."""
+    folders = [
+        *(glob.escape(folder) for folder in sys.path if folder.startswith("/")),
+        "/usr/lib/python3*",
+        "/usr/lib/python3*/site-packages",
+        "/usr/lib/python3/dist-packages",
+        "/usr/local/lib/python3*/site-packages",
+        "/usr/local/lib/python3*/dist-packages",
+        "~/.local/lib/python3*/site-packages",
+    ]
+    return tuple(
+        f"{folder}/{name}" for folder in folders for name in ("sitecustomize.py", "usercustomize.py")
+    )
+
+
+PYTHON_HOOKS = _python_hooks()
+
+LIBRARY_FOLDERS = (
+    *_search_path(),
+    "/usr/lib/x86_64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu",
+    "/usr/lib/i386-linux-gnu",
+    "/usr/lib64",
+    "/usr/lib",
+    "/usr/lib32",
+    # Their own folders only where /lib is not a link to /usr/lib.
+    "/lib/x86_64-linux-gnu",
+    "/lib/aarch64-linux-gnu",
+    "/lib64",
+    "/usr/local/lib",
+    "/usr/local/lib64",
+    "/usr/lib/*-linux-gnu/nvidia",
+    "/usr/lib/*-linux-gnu/nvidia/current",
+    "/usr/lib64/nvidia",
+    "/usr/lib/wsl/lib",
+    "/usr/local/cuda-*/compat",
+    "/usr/local/cuda-*/lib64",
+    "/usr/local/cuda/compat",
+    "/usr/local/cuda/lib64",
+    "/usr/local/nvidia/lib",
+    "/usr/local/nvidia/lib64",
+    "/run/opengl-driver/lib",
+    "/run/nvidia/driver/usr/lib/*-linux-gnu",
+    "/run/nvidia/driver/usr/lib64",
+    "/usr/local/lib/python3*/dist-packages/nvidia/nccl/lib",
+    "/usr/local/lib/python3*/site-packages/nvidia/nccl/lib",
+    "/opt/conda/lib/python3*/site-packages/nvidia/nccl/lib",
+    "/opt/conda/lib",
+)
+
+LIBRARIES = (
+    "libcuda.so*",
+    "libnvidia-ml.so*",
+    "libnccl*.so*",
+    "libcudart.so*",
+    "libcudadebugger.so*",
+    "libnvidia-ptxjitcompiler.so*",
+    "libnvidia-nvvm*.so*",
+)
+
+SONAMES = ("libcuda.so.1", "libnvidia-ml.so.1", "libnccl.so.2", "libcuda.so", "libnvidia-ml.so", "libnccl.so")
+
+MODULE_FILES = tuple(
+    f"/lib/modules/*/{folder}/nvidia*.ko*"
+    for folder in (
+        "updates/dkms",
+        "updates",
+        "extra",
+        "extra/nvidia*",
+        "extramodules",
+        "weak-updates/nvidia*",
+        "kernel/drivers/video",
+        "kernel/nvidia-*",
+    )
+)
+
+DEVICE_FILES = (
+    "/dev/nvidia*",
+    "/dev/nvidia-caps/*",
+    "/dev/nvidia-caps-imex-channels/*",
+    "/dev/dxg",
+    "/dev/infiniband/*",
+)
+
+CONTAINER_MARKS = (
+    "/.dockerenv",
+    "/run/.containerenv",
+    "/run/systemd/container",
+    "/.singularity.d",
+    "/dev/dxg",
+)
+
+CGROUP_LIMITS = (
+    "/sys/fs/cgroup/memory.max",
+    "/sys/fs/cgroup/memory.events",
+    "/sys/fs/cgroup/pids.max",
+)
+
+INFINIBAND = tuple(f"/sys/class/infiniband/*/ports/*/{name}" for name in ("state", "rate", "link_layer"))
+
+MEMORY_ENCRYPTION = ("/sys/module/kvm_amd/parameters/sev*", "/sys/module/kvm_intel/parameters/tdx")
+
+MODULE_PARAMETERS = ("/sys/module/nvidia_uvm/parameters/*", "/sys/module/nvidia_drm/parameters/*")
