@@ -1,12 +1,9 @@
 """The bundle: raw evidence as the machine gave it, with a manifest that says how each piece was got."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-SCHEMA = "diagnose.bundle/1"
 MANIFEST = "manifest.json"
 
 
@@ -38,7 +35,7 @@ class Bundle(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
-    schema_: Literal["diagnose.bundle/1"] = SCHEMA
+    schema_: Literal["diagnose.bundle/1"] = "diagnose.bundle/1"
     version: str = ""
     host: str | None = None
     started: str | None = None

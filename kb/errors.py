@@ -42,7 +42,7 @@ class RuleError(DiagnoseError):
         self.message = message
 
 
-class RuleErrors(DiagnoseError):
+class RuleErrors(DiagnoseError):  # noqa: N818 - it holds several
     """All the faults that were found while loading or checking rules."""
 
     def __init__(self, errors: list[RuleError]) -> None:

@@ -7,8 +7,6 @@ expressions, no code.
 In a medical text a *finding* is a symptom; here a finding is what is reported, as in linters.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Field

@@ -1,7 +1,5 @@
 """Facts that reasoning itself adds: symptoms, disagreements between sources, and the outcome so far."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from kb.facts.base import Fact

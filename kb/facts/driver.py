@@ -1,7 +1,5 @@
 """Facts on the NVIDIA driver: kernel module, user-space libraries, and what its tools say."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal, TypeAlias
 
 from pydantic import computed_field

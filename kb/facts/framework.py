@@ -1,7 +1,5 @@
 """Facts from frameworks and launchers: how far a start came, and what went wrong in which rank."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal, TypeAlias
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """Facts on GPUs and on how much of their memory is used."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal, TypeAlias
 
 from kb.facts.base import Bdf, Fact

@@ -1,7 +1,5 @@
 """Facts on the IOMMU and on PCIe access control."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 from kb.facts.base import Bdf, Fact

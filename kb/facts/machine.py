@@ -1,7 +1,5 @@
 """Facts on the machine around the GPUs: boot, kernel command line, container, VM, memory encryption."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 from kb.facts.base import Fact

@@ -1,7 +1,5 @@
 """Facts from NCCL's log."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal, TypeAlias
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """Facts on direct access between GPUs. Offered, fast and correct are three different things."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 from kb.facts.base import Fact

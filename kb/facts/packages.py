@@ -1,7 +1,5 @@
 """Facts on installed packages and their history."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal, TypeAlias
 
 from kb.facts.base import Fact, Version

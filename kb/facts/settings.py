@@ -1,7 +1,5 @@
 """Facts on environment variables: who sets them, and which value wins."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal, TypeAlias
 
 from kb.facts.base import Fact

@@ -1,0 +1,140 @@
+"""`diagnose rules`: the kit of those who write rules. Parses options and prints; rules_kit does the work."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kb.errors import DiagnoseError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kb.load import LoadedRules
+
+app = typer.Typer(help="What the rules say, and the kit to write them.", no_args_is_help=True)
+
+
+class ListFormat(str, Enum):
+    """How a list is printed."""
+
+    text = "text"
+    json = "json"
+
+
+Paths = Annotated[
+    list[Path] | None,
+    typer.Argument(metavar="[PATH]...", help="Rule files or directories; without any, the rules of this program."),
+]
+MoreRules = Annotated[
+    list[Path] | None,
+    typer.Option("--rules", metavar="DIR", help="Directory with more rules; may be repeated.", show_default=False),
+]
+Form = Annotated[ListFormat, typer.Option("--format", help="Form of the list.")]
+
+
+@contextmanager
+def _usage_errors() -> Iterator[None]:
+    """Prints what the user can mend to standard error and ends with 2."""
+    try:
+        yield
+    except DiagnoseError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(2) from None
+
+
+@app.command("list")
+def list_rules(rules: MoreRules = None, format: Form = ListFormat.text) -> None:  # noqa: A002
+    """List all causes: id, status, title."""
+    from diagnose import rules_kit
+
+    with _usage_errors():
+        rows = rules_kit.rows(rules_kit.with_shipped(rules))
+    if format is ListFormat.json:
+        _print_json({"schema": "diagnose.rules/1", "causes": rows})
+        return
+    width = max((len(row["id"]) for row in rows), default=0)
+    for row in rows:
+        typer.echo(f"{row['id']:{width}}  {row['status']:12}  {row['title']}")
+
+
+@app.command()
+def show(
+    cause: Annotated[str, typer.Argument(metavar="ID", help="Id of a cause.")], rules: MoreRules = None
+) -> None:
+    """Show one cause as a page: how it comes about, what speaks for and against it, what to do."""
+    from diagnose import rules_kit
+    from diagnose.rules_page import page
+
+    with _usage_errors():
+        found = rules_kit.cause_named(cause, rules_kit.with_shipped(rules))
+    typer.echo(page(found), nl=False)
+
+
+@app.command()
+def lint(paths: Paths = None) -> None:
+    """Check rules; print every fault with file, line and column, and end with 1 where there is one."""
+    from diagnose import rules_kit
+
+    loaded = _sound_rules(paths)
+    rules = sum(rules_kit.is_under(one.path, paths) for one in loaded.items)
+    typer.echo(f"{_count(rules, 'rule')}, no fault", err=True)
+
+
+@app.command("test")
+def run_examples(paths: Paths = None) -> None:
+    """Check rules and run the examples in them; print those that fail, and end with 1 where one does."""
+    from diagnose import rules_kit
+    from diagnose.rules_examples import run_example
+
+    loaded = _sound_rules(paths)
+    causes = rules_kit.causes_under(loaded, paths)
+    runs = [run_example(loaded.base, cause, example) for cause in causes for example in cause.examples]
+    failed = [run for run in runs if run.faults]
+    for run in failed:
+        typer.echo(f"FAILED {run.cause.cause}: {run.example.name}")
+        typer.echo("\n".join(f"  {line}" for line in (*run.faults, "ledger:", *run.ledger())))
+    summary = f"{_count(len(runs), 'example')} of {_count(len(causes), 'cause')}, {len(failed)} failed"
+    typer.echo(summary, err=True)
+    if failed:
+        raise typer.Exit(1)
+
+
+@app.command()
+def schema(rules: MoreRules = None) -> None:
+    """Print a JSON Schema of rule files, by which editors complete fact kinds, fields and ids."""
+    from diagnose import rules_kit
+    from kb.schema import rule_schema
+
+    with _usage_errors():
+        base = rules_kit.with_shipped(rules)
+    _print_json(rule_schema(base))
+
+
+def _sound_rules(paths: list[Path] | None) -> LoadedRules:
+    """The rules at these paths. Where one of them has a fault, prints all faults and ends with 1."""
+    from diagnose import rules_kit
+
+    with _usage_errors():
+        loaded = rules_kit.rules_at(paths)
+    faults = rules_kit.faults_under(loaded, paths)
+    if not faults:
+        return loaded
+    for fault in faults:
+        typer.echo(str(fault))
+    files = len({fault.place.path for fault in faults})
+    typer.echo(f"{_count(len(faults), 'fault')} in {_count(files, 'file')}", err=True)
+    raise typer.Exit(1)
+
+
+def _print_json(value: Any) -> None:
+    typer.echo(json.dumps(value, indent=1, ensure_ascii=False))
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

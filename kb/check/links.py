@@ -1,0 +1,154 @@
+"""Checks of what rules say of each other: symptoms, causes, probes, clauses, references."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from kb.check.walk import bindings, bound_in_all, parts_of
+from kb.errors import RuleError
+from kb.facts import FACTS
+from kb.fieldtypes import field_types
+from kb.rule import Cause, Clause, Probe, Remedy, SymptomRule
+from kb.vocabulary import vocabulary
+from kb.wording import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from kb.load import LoadedRules
+
+_REFERENCE = re.compile(r"https?://[^\s/]+\.[^\s]+|own: *\S.*")
+
+
+def about_is_machine_or_bound(loaded: LoadedRules) -> Iterator[RuleError]:
+    """A rule speaks of the machine, or of a field of a fact that is bound whenever it applies.
+
+    A cause may put it into a text, `GPU {oom.gpu}`; its placeholders are checked with those of other texts.
+    """
+    for cause in loaded.of(Cause):
+        about = cause.item.about
+        if "{" not in about:
+            message = _fault_of_about(about, bindings(cause.item.requires), ", or a text with `{binding.field}`")
+            if message:
+                yield RuleError(cause.place("about"), message)
+    for symptom in loaded.of(SymptomRule):
+        message = _fault_of_about(symptom.item.about, bound_in_all(symptom.item.when, {}), "")
+        if message:
+            yield RuleError(symptom.place("about"), message)
+
+
+def _fault_of_about(about: str, bound: Mapping[str, str], more: str) -> str:
+    if about == "machine":
+        return ""
+    binding, dot, field = about.removeprefix("$").partition(".")
+    if not (about.startswith("$") and binding and dot and field):
+        return f"expected `machine`, `$binding.field`{more}, found `{about}`"
+    if binding not in bound:
+        return f"`{about}`: `{binding}` is not bound whenever the rule applies{nearest(binding, bound)}"
+    types = field_types(bound[binding])
+    if types and field not in types:
+        return f"`{about}`: `{bound[binding]}` has no field `{field}`{nearest(field, types)}"
+    return ""
+
+
+def explained_symptoms_exist(loaded: LoadedRules) -> Iterator[RuleError]:
+    """`explains` names symptoms for which there is a rule."""
+    known = loaded.base.symptoms
+    for rule in loaded.of(Cause):
+        for index, symptom in enumerate(rule.item.explains):
+            if symptom not in known and symptom not in loaded.unread:
+                yield RuleError(
+                    rule.place("explains", index), f"unknown symptom `{symptom}`{nearest(symptom, known)}"
+                )
+
+
+def every_symptom_has_a_cause(loaded: LoadedRules) -> Iterator[RuleError]:
+    """A symptom that nothing explains would stay a riddle for ever."""
+    explained = {symptom for rule in loaded.of(Cause) for symptom in rule.item.explains}
+    for rule in loaded.of(SymptomRule):
+        if rule.id not in explained and not loaded.unread:
+            yield RuleError(rule.place("symptom"), f"no cause explains the symptom `{rule.id}`")
+
+
+def consequences_are_in_the_vocabulary(loaded: LoadedRules) -> Iterator[RuleError]:
+    """`leads_to` names other causes."""
+    for rule in loaded.of(Cause):
+        for index, consequence in enumerate(rule.item.leads_to):
+            if consequence not in vocabulary():
+                message = f"`{consequence}` is not in the vocabulary of causes{nearest(consequence, vocabulary())}"
+                yield RuleError(rule.place("leads_to", index), message)
+            elif consequence == rule.id:
+                yield RuleError(rule.place("leads_to", index), "a cause can't lead to itself")
+
+
+def clauses_test_something(loaded: LoadedRules) -> Iterator[RuleError]:
+    """A clause has `when`, `unless` or both."""
+    for rule in loaded.of(Cause):
+        for keys, part in parts_of(rule.item):
+            if isinstance(part, Clause) and not part.when and not part.unless:
+                yield RuleError(rule.place(*keys, key=True), "expected `when` or `unless`: it tests nothing")
+
+
+def ask_names_a_probe_that_tells(loaded: LoadedRules) -> Iterator[RuleError]:
+    """`ask` names a probe whose output can settle the clause: it covers a kind that the clause adds."""
+    probes = loaded.base.probes
+    for rule in loaded.of(Cause):
+        required = set(bindings(rule.item.requires).values())
+        for keys, part in parts_of(rule.item):
+            if not isinstance(part, Clause) or part.ask is None:
+                continue
+            place = rule.place(*keys, "ask")
+            if part.ask not in probes:
+                if part.ask not in loaded.unread:
+                    yield RuleError(place, f"unknown probe `{part.ask}`{nearest(part.ask, probes)}")
+                continue
+            kinds = {pattern.fact for patterns in (*part.when, part.unless) for pattern in patterns}
+            wanted = (kinds - required) or kinds
+            covered = set(probes[part.ask].covers)
+            if not wanted & covered and (wanted | covered) <= FACTS.keys():
+                brings = f"the probe `{part.ask}` brings {', '.join(probes[part.ask].covers)}"
+                yield RuleError(place, f"{brings}; expected one that covers {' or '.join(sorted(wanted))}")
+
+
+def probes_cover_known_kinds(loaded: LoadedRules) -> Iterator[RuleError]:
+    """A probe runs something, and brings facts of known kinds."""
+    for rule in loaded.of(Probe):
+        for name in ("run", "covers"):
+            if not getattr(rule.item, name):
+                yield RuleError(rule.place(name), f"`{name}` is empty")
+        for index, kind in enumerate(rule.item.covers):
+            if kind not in FACTS:
+                yield RuleError(rule.place("covers", index), f"unknown fact kind `{kind}`{nearest(kind, FACTS)}")
+
+
+def verify_names_a_clause(loaded: LoadedRules) -> Iterator[RuleError]:
+    """`verify` names a clause of the same cause."""
+    for rule in loaded.of(Cause):
+        names = [clause.name for clause in rule.item.clauses]
+        for keys, part in parts_of(rule.item):
+            if isinstance(part, Remedy) and part.verify not in names:
+                yield RuleError(
+                    rule.place(*keys, "verify"),
+                    f"no clause is named `{part.verify}`{nearest(part.verify, names)}",
+                )
+
+
+def remedies_can_be_undone(loaded: LoadedRules) -> Iterator[RuleError]:
+    """Every remedy says how to take it back, if only that nothing needs to be."""
+    for rule in loaded.of(Cause):
+        for keys, part in parts_of(rule.item):
+            if isinstance(part, Remedy) and not part.undo:
+                yield RuleError(rule.place(*keys, "undo"), "`undo` is empty; where nothing needs undoing, say so")
+
+
+def causes_have_references(loaded: LoadedRules) -> Iterator[RuleError]:
+    """A fault names a source, and every source is a URL or an `own:` note."""
+    for rule in loaded.of(Cause):
+        if not rule.item.references and rule.item.kind == "fault":
+            yield RuleError(rule.place("references", key=True), "expected at least one reference")
+        for keys, item in ((), rule.item), *parts_of(rule.item):
+            for index, text in enumerate(getattr(item, "references", ())):
+                if not _REFERENCE.fullmatch(text.strip()):
+                    place = rule.place(*keys, "references", index)
+                    yield RuleError(place, f"expected a URL or `own: …`, found `{text}`")

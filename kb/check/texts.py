@@ -1,0 +1,136 @@
+"""Checks of texts: nothing empty, and every `{binding.field}` is bound."""
+
+from __future__ import annotations
+
+import re
+import string
+from typing import TYPE_CHECKING
+
+from kb.check.walk import Keys, bindings, bound_in_all, parts_of
+from kb.errors import RuleError
+from kb.facts import FACTS
+from kb.fieldtypes import field_types
+from kb.rule import Cause, Probe, SymptomRule
+from kb.wording import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from kb.check.walk import Part
+    from kb.load import Item, LoadedRules, Located
+
+_ONE = ("title", "because", "says", "do", "expect", "costs", "caution", "gives")
+_MANY = ("run", "undo", "check")
+_FILLED = frozenset({"about", "says", "do", "run", "undo", "check", "expect", "costs", "caution"})
+_OPTIONAL = frozenset({"expect", "costs", "caution"})
+_PLACEHOLDER = re.compile(r"\{[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*\}")
+
+
+def no_text_is_empty(loaded: LoadedRules) -> Iterator[RuleError]:
+    """A text that is asked for says something."""
+    for rule in loaded.items:
+        for keys, text in (*_texts(rule), *_names(rule)):
+            if not text.strip() and _key(keys) not in _OPTIONAL:
+                yield RuleError(rule.place(*keys), f"`{_key(keys)}` is empty")
+
+
+def placeholders_are_bound(loaded: LoadedRules) -> Iterator[RuleError]:
+    """Each `{binding.field}` that is filled in names a binding that holds there, and a field of it."""
+    for rule in loaded.items:
+        for keys, text in _texts(rule):
+            if _is_filled(rule, keys):
+                yield from _faults(rule, keys, text)
+
+
+def plain_texts_hold_no_placeholders(loaded: LoadedRules) -> Iterator[RuleError]:
+    """Texts that are shown as they stand hold no `{binding.field}`; nor do probes, which know no facts."""
+    for rule in loaded.items:
+        for keys, text in _texts(rule):
+            found = None if _is_filled(rule, keys) else _PLACEHOLDER.search(text)
+            if found is not None:
+                message = f"`{found.group()}` is not filled in here: this text is shown as it stands"
+                yield RuleError(rule.place(*keys), message)
+
+
+def _is_filled(rule: Located[Item], keys: Keys) -> bool:
+    return not isinstance(rule.item, Probe) and _key(keys) in _FILLED
+
+
+def _key(keys: Keys) -> str:
+    return next(str(key) for key in reversed(keys) if isinstance(key, str))
+
+
+def _texts(rule: Located[Item]) -> Iterator[tuple[Keys, str]]:
+    """Every text that people or shells read, with the keys that lead to it."""
+    yield from _texts_of(rule.item, ())
+    if isinstance(rule.item, Cause):
+        if "{" in rule.item.about:
+            yield ("about",), rule.item.about
+        for keys, part in parts_of(rule.item):
+            yield from _texts_of(part, keys)
+
+
+def _texts_of(item: object, keys: Keys) -> Iterator[tuple[Keys, str]]:
+    for name in _ONE:
+        if isinstance(text := getattr(item, name, None), str):
+            yield (*keys, name), text
+    for name in _MANY:
+        for index, text in enumerate(getattr(item, name, ())):
+            yield (*keys, name, index), text
+
+
+def _names(rule: Located[Item]) -> Iterator[tuple[Keys, str]]:
+    if isinstance(rule.item, Cause):
+        for index, example in enumerate(rule.item.examples):
+            yield ("examples", index, "name"), example.name
+
+
+def _part(rule: Located[Item], keys: Keys) -> Part | SymptomRule | None:
+    """What binds facts for the text at these keys."""
+    if isinstance(rule.item, Cause):
+        return next((part for start, part in parts_of(rule.item) if keys[:2] == start), None)
+    return rule.item if isinstance(rule.item, SymptomRule) else None
+
+
+def _faults(rule: Located[Item], keys: Keys, text: str) -> Iterator[RuleError]:
+    place = rule.place(*keys)
+    part = _part(rule, keys)
+    bound = bindings(rule.item.requires) if isinstance(rule.item, Cause) else {}
+    if part is not None:
+        bound = bound_in_all(part.when, bound)
+    try:
+        names = list(_placeholders(text))
+    except ValueError:
+        yield RuleError(place, "a brace stands alone; braces that are meant as text are doubled: `{{`, `}}`")
+        return
+    for name in names:
+        message = _fault(name, bound, part)
+        if message:
+            yield RuleError(place, message)
+
+
+def _fault(name: str, bound: Mapping[str, str], part: Part | SymptomRule | None) -> str:
+    binding, _, field = name.partition(".")
+    if not _PLACEHOLDER.fullmatch(f"{{{name}}}"):
+        return f"expected `{{binding.field}}`, found `{{{name}}}`; braces that are meant as text are doubled"
+    if binding not in bound:
+        return f"`{binding}` is not bound here{_why_not(binding, bound, part)}"
+    kind = bound[binding]
+    if kind in FACTS and field not in field_types(kind):
+        return f"`{kind}` has no field `{field}`{nearest(field, field_types(kind))}"
+    return ""
+
+
+def _why_not(binding: str, bound: Mapping[str, str], part: Part | SymptomRule | None) -> str:
+    if part is not None and any(binding in bindings(choice) for choice in part.when):
+        return ": not every alternative of `when` binds it to the same kind"
+    if part is not None and binding in bindings(part.unless):
+        return ": `unless` binds nothing"
+    return nearest(binding, bound)
+
+
+def _placeholders(text: str) -> Iterator[str]:
+    """What stands in single braces. Raises ValueError where a brace stands alone."""
+    for _, name, form, conversion in string.Formatter().parse(text):
+        if name is not None:
+            yield name + (f"!{conversion}" if conversion else "") + (f":{form}" if form else "")
