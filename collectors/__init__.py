@@ -1,1 +1,1 @@
-"""Evidence in: `live` takes it from this machine, `open` from what a user hands over, `readers` make facts of it."""
+"""Evidence in: `live` takes it from this machine, `open` from what users give, `readers` make facts of it."""

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-import json
+import gc
+
+# Collecting cycles while modules load finds none and costs a tenth of a short run.
+gc.set_threshold(100_000, 50, 50)
+
 import sys
 from enum import Enum
 from pathlib import Path
@@ -11,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from diagnose import __version__
+from diagnose.output import as_json, on_console, rendered, write
 from kb.errors import DiagnoseError, InputError
 
 if TYPE_CHECKING:
@@ -53,7 +58,8 @@ Inputs = Annotated[
 ]
 Evidence = Annotated[list[str], typer.Argument(help="A bundle, an archive, a directory, a file, or -.")]
 RuleDirs = Annotated[
-    list[Path] | None, typer.Option("--rules", help="Directory with more rules; may be repeated.", show_default=False)
+    list[Path] | None,
+    typer.Option("--rules", help="Directory with more rules; may be repeated.", show_default=False),
 ]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write the result there.", show_default=False)]
 
@@ -83,7 +89,7 @@ def _version(value: bool) -> None:
 
 @app.callback()
 def _main(
-    version: Annotated[  # noqa: ARG001 - handled by its callback
+    version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
@@ -94,12 +100,14 @@ def _main(
 def collect(
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="Archive (.tar.zst, .tar.gz, .tar.xz) or directory.", show_default=False),
+        typer.Option(
+            "-o", "--output", help="Archive (.tar.zst, .tar.gz, .tar.xz) or directory.", show_default=False
+        ),
     ] = None,
     deadline: Annotated[float, typer.Option(help="Seconds after which no further step is begun.")] = 60.0,
 ) -> None:
     """Gather evidence from this machine into a bundle; its path is the last line of the output."""
-    from diagnose.collecting import collect_bundle  # noqa: PLC0415 - nothing is imported before it is needed
+    from diagnose.collecting import collect_bundle
 
     typer.echo(collect_bundle(out, deadline))
 
@@ -115,10 +123,10 @@ def explain(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the answer.")] = False,
 ) -> None:
     """Infer the root causes from evidence and rank the remedies. Without INPUT: the newest bundle here."""
-    from diagnose.explain import explain as run  # noqa: PLC0415
+    from diagnose.explain import explain as run
 
     report = _above(run(inputs or [newest_bundle(Path())], rules or []), min_confidence)
-    _write(_rendered(report, format, output, everything=all, quiet=quiet), output)
+    write(rendered(report, format.value, output, everything=all, quiet=quiet), output)
     raise typer.Exit(exit_status(report.diagnosis))
 
 
@@ -126,13 +134,15 @@ def newest_bundle(directory: Path) -> str:
     """The path of the newest bundle in a directory. Raises InputError where there is none."""
     bundles = [path for path in directory.glob("diagnose-*") if path.is_dir() or ".tar" in path.name]
     if not bundles:
-        raise InputError("expected evidence, found no bundle here; run `diagnose collect`, or name a file to explain")
+        raise InputError(
+            "expected evidence, found no bundle here; run `diagnose collect`, or name a file to explain"
+        )
     return str(max(bundles, key=lambda path: path.stat().st_mtime))
 
 
 def exit_status(diagnosis: Diagnosis) -> int:
     """1: a fault with confidence of at least 0.5. 0: no fault, and the evidence shows so. 3: it can't tell."""
-    from diagnose.render.report import outlook  # noqa: PLC0415
+    from diagnose.render.report import outlook
 
     if any(one.cause.kind == "fault" and one.confidence >= ACCUSES for one in diagnosis.findings):
         return FAULT
@@ -140,54 +150,11 @@ def exit_status(diagnosis: Diagnosis) -> int:
 
 
 def _above(report: Report, min_confidence: float) -> Report:
-    from dataclasses import replace  # noqa: PLC0415
+    from dataclasses import replace
 
     kept = tuple(one for one in report.diagnosis.findings if one.confidence >= min_confidence)
     weaker = tuple(one for one in report.diagnosis.weaker if one.confidence >= min_confidence)
     return replace(report, diagnosis=replace(report.diagnosis, findings=kept, weaker=weaker))
-
-
-def _rendered(report: Report, form: Format, output: Path | None, *, everything: bool, quiet: bool) -> str:
-    if form is Format.json:
-        from diagnose.render.json_report import report_json  # noqa: PLC0415
-
-        return _as_json(report_json(report, everything=everything))
-    if form is Format.markdown:
-        from diagnose.render.markdown import render_markdown  # noqa: PLC0415
-
-        return render_markdown(report, everything=everything)
-    from diagnose.render.text import render_text  # noqa: PLC0415
-
-    return _on_console(output, lambda console: render_text(report, console, everything=everything, quiet=quiet))
-
-
-def _on_console(output: Path | None, render: Any) -> str:
-    """What a renderer prints: with colour on a terminal, without any elsewhere; 80 columns unless wider."""
-    import io  # noqa: PLC0415
-
-    from rich.console import Console  # noqa: PLC0415
-
-    stream = io.StringIO()
-    terminal = output is None and sys.stdout.isatty()
-    width = Console().width if terminal else 80
-    console = Console(file=stream, force_terminal=terminal, width=max(width, 80), highlight=False, soft_wrap=False)
-    render(console)
-    return stream.getvalue()
-
-
-def _as_json(value: Any) -> str:
-    return json.dumps(value, indent=1, ensure_ascii=False).encode("utf-8", "replace").decode() + "\n"
-
-
-def _write(text: str, output: Path | None) -> None:
-    if output is None:
-        sys.stdout.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
-        sys.stdout.write(text)
-        return
-    try:
-        output.write_text(text, encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise InputError(f"could not write {output}: {(error.strerror or 'error').lower()}; name another file") from error
 
 
 @app.command()
@@ -197,15 +164,15 @@ def facts(
     output: Output = None,
 ) -> None:
     """Show what was read from where: every fact with its source, every file with the readers that took it."""
-    from diagnose.explain import read_case  # noqa: PLC0415
-    from diagnose.render import facts as render  # noqa: PLC0415
+    from diagnose.explain import read_case
+    from diagnose.render import facts as render
 
     case = read_case(inputs)
     if format is FactsFormat.json:
-        text = _as_json(render.facts_json(case.files, case.observed, case.looked))
+        text = as_json(render.facts_json(case.files, case.observed, case.looked))
     else:
-        text = _on_console(output, lambda c: render.facts_text(case.files, case.observed, case.looked, c))
-    _write(text, output)
+        text = on_console(output, lambda c: render.facts_text(case.files, case.observed, case.looked, c))
+    write(text, output)
 
 
 @app.command()
@@ -216,15 +183,18 @@ def why(
     rules: RuleDirs = None,
 ) -> None:
     """Show the whole proof of one cause."""
-    from diagnose.explain import explain as run  # noqa: PLC0415
-    from diagnose.render.why import render_why, render_why_not  # noqa: PLC0415
+    from diagnose.explain import explain as run
+    from diagnose.render.why import render_why, render_why_not
 
     report = run(_known(cause, inputs, rules), rules or [])
     found = _finding(cause, report.diagnosis)
     if found is None:
-        _write(_on_console(None, lambda console: render_why_not(_cause(cause, rules), report.diagnosis, console)), None)
+        write(
+            on_console(None, lambda console: render_why_not(_cause(cause, rules), report.diagnosis, console)),
+            None,
+        )
         raise typer.Exit(UNDECIDED)
-    _write(_on_console(None, lambda console: render_why(found, console, full=full)), None)
+    write(on_console(None, lambda console: render_why(found, console, full=full)), None)
 
 
 @app.command("why-not")
@@ -234,11 +204,14 @@ def why_not(
     rules: RuleDirs = None,
 ) -> None:
     """Show what speaks against a cause, and which conditions or facts are missing."""
-    from diagnose.explain import explain as run  # noqa: PLC0415
-    from diagnose.render.why import render_why_not  # noqa: PLC0415
+    from diagnose.explain import explain as run
+    from diagnose.render.why import render_why_not
 
     report = run(_known(cause, inputs, rules), rules or [])
-    _write(_on_console(None, lambda console: render_why_not(_cause(cause, rules), report.diagnosis, console)), None)
+    write(
+        on_console(None, lambda console: render_why_not(_cause(cause, rules), report.diagnosis, console)),
+        None,
+    )
 
 
 def _known(cause: str, inputs: Sequence[str], rules: list[Path] | None) -> Sequence[str]:
@@ -247,11 +220,11 @@ def _known(cause: str, inputs: Sequence[str], rules: list[Path] | None) -> Seque
 
 
 def _cause(cause: str, rules: list[Path] | None) -> Any:
-    from diagnose.explain import rule_base  # noqa: PLC0415
+    from diagnose.explain import rule_base
 
     base = rule_base(rules or [])
     if cause not in base.causes:
-        from difflib import get_close_matches  # noqa: PLC0415
+        from difflib import get_close_matches
 
         near = get_close_matches(cause, base.causes, 1)
         hint = f"did you mean {near[0]}?" if near else "`diagnose rules list` shows all"
@@ -272,19 +245,19 @@ def compare(
     rules: RuleDirs = None,
 ) -> None:
     """Show what changed between bodies of evidence, and which causes went, came and stayed."""
-    from diagnose.compare import compare as run  # noqa: PLC0415
-    from diagnose.render.comparison import comparison_json, render_comparison  # noqa: PLC0415
+    from diagnose.compare import compare as run
+    from diagnose.render.comparison import comparison_json, render_comparison
 
     comparison = run([before, *after], rules or [])
     if format is FactsFormat.json:
-        text = _as_json(comparison_json(comparison))
+        text = as_json(comparison_json(comparison))
     else:
-        text = _on_console(output, lambda console: render_comparison(comparison, console))
-    _write(text, output)
+        text = on_console(output, lambda console: render_comparison(comparison, console))
+    write(text, output)
 
 
 def _add_rules() -> None:
-    from diagnose.rules_command import app as rules_app  # noqa: PLC0415
+    from diagnose.rules_command import app as rules_app
 
     app.add_typer(rules_app, name="rules", help="The rule author's kit: list, show, lint, test, schema.")
 

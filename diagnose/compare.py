@@ -5,6 +5,7 @@ When a cause goes and its symptom stays, it was real, and it was not what caused
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ from diagnose.explain import explain
 from diagnose.render.report import Report, stands
 from engine.result import Diagnosis, Finding
 from kb.evidence import Observed
-from kb.facts import fields_of
+from kb.facts import EffectiveSetting, fields_of
 
 Fate: TypeAlias = Literal["went", "came", "stayed"]
 
@@ -70,6 +71,8 @@ class Step:
     before: str
     after: str
     facts: tuple[Change, ...]
+    looked_at_first: tuple[str, ...]
+    """Kinds of facts that are there now and that nobody looked for before."""
     not_looked_at_again: tuple[str, ...]
     """Kinds of facts that were there before and that nobody looked for after."""
     causes: tuple[CauseChange, ...]
@@ -110,18 +113,28 @@ def _names(paths: Sequence[str]) -> list[str]:
 
 def _step(before_name: str, after_name: str, before: Diagnosis, after: Diagnosis) -> Step:
     old, new = _values(before), _values(after)
-    looked = {one.kind for one in after.looked} | {one.fact.kind for one in after.observed}
-    gone_dark = sorted({kind for kind, _ in old if kind not in looked})
+    looked_before, looked_after = _looked(before), _looked(after)
     changes = tuple(
         Change(_subject(key), _value(old, key), _value(new, key), _evidence(old, new, key))
         for key in sorted({*old, *new})
-        if _value(old, key) != _value(new, key) and key[0] in looked
+        if _value(old, key) != _value(new, key) and key[0] in looked_before & looked_after
     )
     symptoms = _fates({s.rule.symptom for s in before.symptoms}, {s.rule.symptom for s in after.symptoms})
     causes = _cause_changes(before, after)
     return Step(
-        before_name, after_name, changes, tuple(gone_dark), causes, symptoms, _story(causes, symptoms, before, after)
+        before_name,
+        after_name,
+        changes,
+        tuple(sorted({kind for kind, _ in new} - looked_before)),
+        tuple(sorted({kind for kind, _ in old} - looked_after)),
+        causes,
+        symptoms,
+        _story(causes, symptoms, before, after),
     )
+
+
+def _looked(diagnosis: Diagnosis) -> set[str]:
+    return {one.kind for one in diagnosis.looked} | {one.fact.kind for one in diagnosis.observed}
 
 
 _Key = tuple[str, tuple[str, ...]]
@@ -170,9 +183,7 @@ def _cause_changes(before: Diagnosis, after: Diagnosis) -> tuple[CauseChange, ..
     )
 
 
-def _why(
-    cause: str, fate: Fate, old: Mapping[str, Finding], new: Mapping[str, Finding], after: Diagnosis
-) -> str:
+def _why(cause: str, fate: Fate, old: Mapping[str, Finding], new: Mapping[str, Finding], after: Diagnosis) -> str:
     if fate != "went":
         finding = new[cause]
         lines = [line.says for line in finding.hypothesis.ledger if line.side == "for" and line.truth == "true"]
@@ -184,7 +195,9 @@ def _why(
         return f"{later.yields_to} explains what it explained"
     against = [line.says for line in later.hypothesis.ledger if line.side == "against" and line.truth == "true"]
     open_clauses = [line for line in later.hypothesis.ledger if line.truth == "unknown" and line.could_add]
-    was_true = {line.clause for line in old[cause].hypothesis.ledger if line.truth == "true" and line.side == "for"}
+    was_true = {
+        line.clause for line in old[cause].hypothesis.ledger if line.truth == "true" and line.side == "for"
+    }
     now_false = [line for line in later.hypothesis.ledger if line.truth == "false" and line.clause in was_true]
     if now_false:
         return f"looked at again, and no longer so: {', '.join(line.clause for line in now_false)}"
@@ -199,23 +212,53 @@ def _story(
     causes: Sequence[CauseChange], symptoms: Mapping[str, Fate], before: Diagnosis, after: Diagnosis
 ) -> tuple[str, ...]:
     sentences: list[str] = []
-    explained = {one.cause.cause: set(one.explains) for one in before.findings}
-    titles = {s.rule.symptom: s.rule.title for s in (*before.symptoms, *after.symptoms)}
-    stayed = {symptom for symptom, fate in symptoms.items() if fate == "stayed"}
     for change in causes:
         if change.fate == "went":
-            outlived = sorted(explained.get(change.cause, set()) & stayed)
-            if outlived and not change.why.startswith("not shown") and not _explained_again(change, after):
-                what = "; ".join(titles[one].lower() for one in outlived)
-                sentences.append(
-                    f"{change.cause} was real and is repaired, and it was not what caused this: {what}."
-                )
-    sentences += [f"Repaired or gone: {titles[one].lower()}." for one, fate in symptoms.items() if fate == "went"]
+            sentences += _after_it_went(change, symptoms, before, after)
+    seen = {one.rule.symptom: one for one in before.symptoms}
+    for symptom, fate in symptoms.items():
+        if fate == "went":
+            unseen = {one.fact.kind for one in seen[symptom].evidence} - _looked(after)
+            how = "Not looked at again" if unseen else "No longer so"
+            sentences.append(f"{how}: {seen[symptom].rule.title}.")
     answer = next((one for one in after.findings if stands(one)), None)
     if answer is not None:
         sentences.append(f"Now first: {answer.cause.cause}: {answer.cause.title}.")
     return tuple(sentences)
 
 
-def _explained_again(change: CauseChange, after: Diagnosis) -> bool:
-    return any(finding.yields_to and finding.cause.cause == change.cause for finding in after.weaker)
+def _after_it_went(
+    change: CauseChange, symptoms: Mapping[str, Fate], before: Diagnosis, after: Diagnosis
+) -> list[str]:
+    """What it tells that a cause is no longer likely: worked around, or repaired and not what caused the rest."""
+    finding = next(one for one in before.findings if one.cause.cause == change.cause)
+    around = _worked_around(finding, before, after)
+    if around:
+        return [f"{change.cause} is worked around, not repaired: {around} is set now."]
+    if change.why.startswith("not shown") or any(
+        one.yields_to and one.cause.cause == change.cause for one in after.weaker
+    ):
+        return []
+    titles = {one.rule.symptom: one.rule.title for one in before.symptoms}
+    outlived = [titles[symptom] for symptom in finding.explains if symptoms.get(symptom) == "stayed"]
+    if not outlived:
+        return []
+    return [f"{change.cause} was real and is repaired, and it was not what caused this: {'; '.join(outlived)}."]
+
+
+_EXPORT = re.compile(r"export (\w+)=(\S+)")
+
+
+def _worked_around(finding: Finding, before: Diagnosis, after: Diagnosis) -> str | None:
+    """The setting of one of its workarounds that is set now and was not before."""
+
+    def settings(diagnosis: Diagnosis) -> set[tuple[str, str]]:
+        facts = (one.fact for one in diagnosis.observed)
+        return {(fact.name, fact.value) for fact in facts if isinstance(fact, EffectiveSetting)}
+
+    new = settings(after) - settings(before)
+    for remedy in finding.cause.remedies:
+        for match in filter(None, map(_EXPORT.match, remedy.run)):
+            if not remedy.lasting and (match[1], match[2]) in new:
+                return f"{match[1]}={match[2]}"
+    return None

@@ -43,7 +43,16 @@ def _offer(remedy: Remedy, bindings: Mapping[str, Observed]) -> RemedyOffer:
     def fill(texts: Sequence[str]) -> tuple[str, ...]:
         return tuple(filled(text, bindings) for text in texts)
 
-    return RemedyOffer(remedy, filled(remedy.do, bindings), fill(remedy.run), fill(remedy.undo), fill(remedy.check))
+    return RemedyOffer(
+        remedy=remedy,
+        do=filled(remedy.do, bindings),
+        run=fill(remedy.run),
+        undo=fill(remedy.undo),
+        check=fill(remedy.check),
+        expect=filled(remedy.expect, bindings),
+        costs=filled(remedy.costs, bindings),
+        caution=filled(remedy.caution, bindings),
+    )
 
 
 def next_tests(probes: Mapping[str, Probe], findings: Sequence[Finding]) -> tuple[NextTest, ...]:

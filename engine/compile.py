@@ -153,7 +153,7 @@ def _tests(kind: str, test: FieldTest) -> tuple[Test | AnyOf, ...]:
     if test.op in ORDERINGS:
         return (_ordering(kind, test, values[0]),)
     if test.op == "matches":
-        options = [Test("eq", flag_field(test.field, str(value)), True) for value in values]  # noqa: FBT003
+        options = [Test("eq", flag_field(test.field, str(value)), True) for value in values]
     else:
         options = [Test("eq", test.field, value) for value in values]
     return (options[0],) if len(options) == 1 else (AnyOf(tuple((option,) for option in options)),)
@@ -182,10 +182,12 @@ class Encoder:
                 if test.op == "matches":
                     for value in test.values:
                         found.setdefault(pattern.fact, {})[test.field, str(value)] = re.compile(str(value))
-        return cls({
-            kind: tuple((field, expression) for (field, _), expression in table.items())
-            for kind, table in found.items()
-        })
+        return cls(
+            {
+                kind: tuple((field, expression) for (field, _), expression in table.items())
+                for kind, table in found.items()
+            }
+        )
 
     def encode(self, observed: Observed) -> dict[str, Any]:
         """The fact as scalars: its fields, an integer beside each version, a flag for each expression."""

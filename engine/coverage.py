@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from engine.compile import ORDERINGS, flag_field, joined, key_field, version_fields
+from engine.compile import ORDERINGS, SYMPTOM, flag_field, joined, key_field, version_fields
 from kb.evidence import Looked
 from kb.facts import version_key
 from kb.rule import Clause, FieldTest, Pattern, Patterns, Ref
@@ -50,6 +50,8 @@ class Coverage:
         for pattern in requires:
             if not any(_could_match(pattern, fact, {}) for fact in self.by_kind.get(pattern.fact, ())):
                 looked = pattern.fact in self.complete
+                if pattern.fact == SYMPTOM:
+                    return "none of the symptoms that it would explain is seen", False
                 return (f"no {described(pattern)}" if looked else _not_looked(self, [pattern.fact])), not looked
         return "the requirements match no facts together", False
 
@@ -59,7 +61,9 @@ class Coverage:
         if not all(_could_match(pattern, bound[pattern.binding], bound) for pattern in tests_of_bound):
             return ""
         possible = {
-            pattern.binding: [fact for fact in self.by_kind.get(pattern.fact, ()) if _could_match(pattern, fact, bound)]
+            pattern.binding: [
+                fact for fact in self.by_kind.get(pattern.fact, ()) if _could_match(pattern, fact, bound)
+            ]
             for pattern in wanted
         }
         if any(not possible[p.binding] and p.fact in self.complete for p in wanted):
@@ -91,7 +95,7 @@ def _not_looked(coverage: Coverage, kinds: Sequence[str]) -> str:
 
 
 def described(pattern: Pattern) -> str:
-    """A pattern in words, for messages: `kernel_module with name nvidia`."""
+    """A pattern in words, for messages: `a_kind with name x`."""
     tests = " and ".join(
         f"{test.field}{'' if test.op == 'is' else ' ' + test.op} {' or '.join(map(str, test.values))}"
         for test in pattern.tests

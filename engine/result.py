@@ -75,6 +75,9 @@ class RemedyOffer:
     run: tuple[str, ...]
     undo: tuple[str, ...]
     check: tuple[str, ...]
+    expect: str = ""
+    costs: str = ""
+    caution: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,16 +7,17 @@ causes that speak of the outcome itself (nothing is wrong; the evidence can't te
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from engine.advise import next_tests, with_remedies
-from engine.compile import Compiled, Encoder, compile_all
-from engine.coverage import Coverage
+from engine.compile import Encoder, compile_all
 from engine.cover import cover
+from engine.coverage import Coverage
 from engine.matcher import infer
-from engine.result import Contradiction, Diagnosis, Finding, Hypothesis, SymptomSeen
+from engine.matcher.form import Inference
+from engine.result import Contradiction, Diagnosis, Finding, SymptomSeen
 from engine.weigh import Matches, hypotheses
 from kb.evidence import Looked, Observed, Reading, Source, Unread
 from kb.facts import Disagreement, Outcome, Symptom, fields_of
@@ -100,7 +101,7 @@ def _run(
     encoder = Encoder.of(causes, symptoms)
     encoded: list[Mapping[str, Any]] = [encoder.encode(one) for one in facts]
     inference = infer(compiled.rules, encoded, engine=engine)  # type: ignore[arg-type]
-    memory = _with_symptoms(compiled, inference.firings, facts, inference.facts, symptoms)
+    memory = _with_symptoms(inference, facts)
     return _Pass(
         memory=memory,
         matches=Matches.of(compiled.parts, inference.firings, memory),
@@ -110,23 +111,18 @@ def _run(
     )
 
 
-def _with_symptoms(
-    compiled: Compiled,
-    firings: Sequence[Any],
-    facts: Sequence[Observed],
-    all_facts: Sequence[Mapping[str, Any]],
-    symptoms: Sequence[SymptomRule],
-) -> tuple[Observed, ...]:
+def _with_symptoms(inference: Inference, facts: Sequence[Observed]) -> tuple[Observed, ...]:
     """The facts, followed by the symptoms in the matcher's order, each resting on the facts that showed it."""
     basis: dict[int, dict[Observed, None]] = {}
-    for firing in firings:
+    for firing in inference.firings:
         if firing.derived is not None:
             bound = [facts[index] for _, index in firing.bindings if index < len(facts)]
             basis.setdefault(firing.derived, {}).update(dict.fromkeys(bound))
     derived = []
-    for index in range(len(facts), len(all_facts)):
+    for index in range(len(facts), len(inference.facts)):
         shown = tuple(basis.get(index, ()))
-        fact = Symptom(id=str(all_facts[index]["id"]), about=str(all_facts[index]["about"]))
+        values = inference.facts[index]
+        fact = Symptom(id=str(values["id"]), about=str(values["about"]))
         source = shown[0].source if shown else Source("", 0, 0, "")
         derived.append(Observed(fact, source, shown))
     return (*facts, *derived)
@@ -177,5 +173,3 @@ def _contradictions(memory: Iterable[Observed]) -> tuple[Contradiction, ...]:
         for one in memory
         if isinstance(one.fact, Disagreement)
     )
-
-

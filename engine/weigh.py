@@ -100,7 +100,9 @@ def _judge(
     ledger = _heaviest_of_each_group(lines, groups)
     prior = PRIORS[cause.prior]
     score = prior + sum(line.decibans for line in ledger)
-    about = filled(cause.about.replace("$", "{", 1) + "}" if cause.about.startswith("$") else cause.about, bindings)
+    about = filled(
+        cause.about.replace("$", "{", 1) + "}" if cause.about.startswith("$") else cause.about, bindings
+    )
     return Hypothesis(cause, about, bindings, ledger, prior, score, _verdict(score, ledger))
 
 
@@ -159,7 +161,9 @@ def _heaviest_of_each_group(lines: Sequence[LedgerLine], groups: Sequence[str | 
     """The ledger in which of each group only the heaviest line counts; open ones can add what lies above it."""
     heaviest: dict[str, int] = {}
     for index, (line, group) in enumerate(zip(lines, groups, strict=True)):
-        if group is not None and (group not in heaviest or abs(line.decibans) > abs(lines[heaviest[group]].decibans)):
+        if group is not None and (
+            group not in heaviest or abs(line.decibans) > abs(lines[heaviest[group]].decibans)
+        ):
             heaviest[group] = index
     ledger = []
     for index, (line, group) in enumerate(zip(lines, groups, strict=True)):

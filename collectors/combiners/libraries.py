@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from collectors.combiners import Facts, derived, looked_at
 from kb.evidence import Observed, Reading
-from kb.facts import LibraryFile, LibraryLink, LinkerEntry, ResolvedLibrary
+from kb.facts import LibraryFile, LibraryLink, LinkerEntry, Package, ResolvedLibrary
 from kb.facts.driver import LibraryOrigin
 
 SONAMES = ("libcuda.so.1", "libnvidia-ml.so.1", "libnccl.so.2", "libnvidia-ptxjitcompiler.so.1")
@@ -24,57 +25,62 @@ MOST_LINKS = 8
 _VERSION = re.compile(r"\.so\.(\d+(?:\.\d+)+)$")
 
 
+@dataclass(frozen=True, slots=True)
+class _Disk:
+    """What is known of the libraries on disk, by path, and the releases that compatibility packages brought."""
+
+    links: Mapping[str, tuple[LibraryLink, Observed]]
+    files: Mapping[str, Observed]
+    compatibility: frozenset[str]
+
+
 def combine(facts: Facts) -> Iterator[Reading]:
     """ResolvedLibrary for each soname that the linker cache, or else a link in a default folder, leads to.
 
     The first native entry of the cache wins, as it does for the linker. The version is None where the file
     at the end is not known.
     """
-    links = {_merged(link.path): (link, observed) for link, observed in facts.of(LibraryLink)}
-    files = {_merged(file.path): observed for file, observed in facts.of(LibraryFile)}
+    disk = _Disk(
+        links={_merged(link.path): (link, observed) for link, observed in facts.of(LibraryLink)},
+        files={_merged(file.path): observed for file, observed in facts.of(LibraryFile)},
+        compatibility=frozenset(
+            package.upstream for package, _ in facts.of(Package) if package.role == "cuda-compat" and package.upstream
+        ),
+    )
     entries = facts.of(LinkerEntry)
     for soname in SONAMES:
-        native = sorted(
-            ((entry.order, entry.path, observed) for entry, observed in entries
-             if entry.soname == soname and entry.abi in NATIVE),
-            key=lambda one: one[0],
-        )  # fmt: skip
+        native = [(e.order, e.path, o) for e, o in entries if e.soname == soname and e.abi in NATIVE]
         if native:
-            yield _resolved(soname, native[0][1], [native[0][2]], links, files)
+            _, path, observed = min(native, key=lambda one: one[0])
+            yield _resolved(soname, path, disk, [observed])
         elif not entries:
-            yield from _by_default_folder(soname, links, files)
+            yield from _by_default_folder(soname, disk)
     yield from looked_at(facts, ResolvedLibrary, LinkerEntry, LibraryLink)
 
 
-def _by_default_folder(
-    soname: str, links: dict[str, tuple[LibraryLink, Observed]], files: dict[str, Observed]
-) -> Iterator[Observed]:
+def _by_default_folder(soname: str, disk: _Disk) -> Iterator[Observed]:
     for folder in DEFAULT_FOLDERS:
         path = f"{folder}/{soname}"
-        if path in links:
-            yield _resolved(soname, path, [], links, files)
+        if path in disk.links:
+            yield _resolved(soname, path, disk, [])
             return
 
 
-def _resolved(
-    soname: str,
-    path: str,
-    basis: list[Observed],
-    links: dict[str, tuple[LibraryLink, Observed]],
-    files: dict[str, Observed],
-) -> Observed:
+def _resolved(soname: str, path: str, disk: _Disk, basis: list[Observed]) -> Observed:
     here = _merged(path)
     for _ in range(MOST_LINKS):
-        if here not in links:
+        if here not in disk.links:
             break
-        link, observed = links[here]
+        link, observed = disk.links[here]
         basis.append(observed)
         path, here = link.target, _merged(link.target)
-    if here in files:
-        basis.append(files[here])
+    if here in disk.files:
+        basis.append(disk.files[here])
     match = _VERSION.search(path)
-    version = match[1] if match and "." in match[1] else None
-    return derived(ResolvedLibrary(soname=soname, path=path, version=version, origin=_origin(path)), basis)
+    version = match[1] if match else None
+    # The container runtime mounts a host's cuda-compat libcuda beside the driver's own, in the same folder.
+    origin = "cuda-compat" if version in disk.compatibility else _origin(path)
+    return derived(ResolvedLibrary(soname=soname, path=path, version=version, origin=origin), basis)
 
 
 def _merged(path: str) -> str:

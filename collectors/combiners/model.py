@@ -25,8 +25,6 @@ def combine(facts: Facts) -> Iterator[Reading]:
     smallest, smallest_observed = min(memory, key=lambda one: one[0])
     model, model_observed = models[-1]
     memory_gib = round(smallest * gpus / 1024, 1)
-    fact = ModelFit(
-        weights_gib=model.size_gib, gpus=gpus, memory_gib=memory_gib, fits=model.size_gib < memory_gib
-    )
+    fact = ModelFit(weights_gib=model.size_gib, gpus=gpus, memory_gib=memory_gib, fits=model.size_gib < memory_gib)
     yield derived(fact, [model_observed, smallest_observed, *(o for _, o in launch)])
     yield from looked_at(facts, ModelFit, ModelFiles)
