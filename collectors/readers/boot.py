@@ -1,0 +1,73 @@
+"""The running kernel, from uname, /proc/version and the kernel log.
+
+    Linux gpu-0 6.8.0-60-generic #63-Ubuntu SMP Tue Apr 15 19:04:15 UTC 2025 x86_64 x86_64 x86_64 GNU/Linux
+    Linux version 6.8.0-60-generic (buildd@host) (x86_64-linux-gnu-gcc-13 …) #63-Ubuntu SMP PREEMPT_DYNAMIC …
+    [    0.000000] Linux version 6.14.11-4-pve (build@proxmox) …
+
+Follows uname(1) and init/version.c. A log of several boots tells its last. WSL 2 shows in the release. Other lines
+give nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from collectors.readers import _kernel_log
+from collectors.readers._lines import MOST_COLUMNS, command_of
+from kb.evidence import Observed, Reader, Reading, Section
+from kb.facts import Boot, VirtualMachine
+
+_RELEASE = r"(?P<kernel>\d{1,2}\.\d{1,3}[\w.+~-]{0,100})"
+_ARCHITECTURE = r"x86_64|aarch64|ppc64le|i686|armv7l|riscv64|s390x"
+_UNAME = re.compile(
+    rf"(?:uname: )?Linux (?P<host>[\w.-]{{1,253}}) {_RELEASE} \S.{{0,300}}?"
+    rf" (?P<architecture>{_ARCHITECTURE})(?: \S{{1,40}}){{0,10}} GNU/Linux\s*$"
+)
+_VERSION = re.compile(rf"Linux version {_RELEASE} \(")
+_BARE = re.compile(rf"{_RELEASE}\s*$")
+_ASKS_RELEASE = re.compile(r"uname -r\s*$")
+_WSL = re.compile(r"microsoft-standard|-Microsoft$")
+
+
+def read(section: Section) -> Iterator[Reading]:
+    """Boot from uname, else from the last boot of a log, else from /proc/version; one in all."""
+    found = _uname(section) or _logged(section)
+    if found is None:
+        return
+    yield found
+    kernel = found.fact.kernel if isinstance(found.fact, Boot) else None
+    if kernel and _WSL.search(kernel):
+        yield Observed(VirtualMachine(hypervisor="microsoft"), found.source)
+    yield section.looked(Boot)
+
+
+def _uname(section: Section) -> Observed | None:
+    asks_release = _ASKS_RELEASE.match(command_of(section)) is not None
+    for index, line in enumerate(section.lines) if asks_release else section.matching("GNU/Linux"):
+        match = _UNAME.match(line[:MOST_COLUMNS].strip())
+        if match:
+            fact = Boot(kernel=match["kernel"], architecture=match["architecture"], host=match["host"])
+            return section.observe(fact, index)
+        bare = _BARE.match(line[:200].strip()) if asks_release else None
+        if bare:
+            return section.observe(Boot(kernel=bare["kernel"]), index)
+    return None
+
+
+def _logged(section: Section) -> Observed | None:
+    last: Observed | None = None
+    of_file: Observed | None = None
+    for index, line in section.matching("Linux version "):
+        match = _VERSION.search(line[:MOST_COLUMNS])
+        if match is None:
+            continue
+        observed = section.observe(Boot(kernel=match["kernel"]), index)
+        if match.start() == 0:
+            of_file = of_file or observed
+        elif _kernel_log.starts_boot(line):
+            last = observed
+    return last or of_file
+
+
+READER = Reader("boot", read, markers=("GNU/Linux", "Linux version "), commands=("uname",))

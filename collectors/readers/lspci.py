@@ -1,0 +1,170 @@
+"""NVIDIA GPUs on the PCI bus and the ACS flags of the bridges above them, from lspci.
+
+    41:00.0 3D controller [0302]: NVIDIA Corporation GH100 [H100 PCIe] [10de:2331] (rev a1)
+        Kernel driver in use: nvidia
+                ACSCtl:	SrcValid+ TransBlk- ReqRedir+ CmpltRedir+ UpstreamFwd+ EgressCtrl- DirectTrans-
+
+Follows lspci of pciutils 3.1-3.13, `-n`, `-nn` and `-vvv`. Flags that grep picked out have no address.
+Capabilities that an ordinary user may not read prove nothing. Other lines give nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from collectors.readers._lines import BDF, MOST_COLUMNS, command_of
+from kb.evidence import Looked, Observed, Reader, Reading, Section
+from kb.facts import AcsControl, Gpu
+
+_DEVICE = re.compile(
+    rf"(?P<bdf>{BDF}) (?P<class>[A-Z0-9][\w /()+-]{{2,60}}?)(?: \[(?P<code>[0-9a-f]{{4}})\])?"
+    r": (?P<what>\S.{0,200})$"
+)
+_DEVICE_BY_NUMBER = re.compile(
+    rf"(?P<bdf>{BDF}) (?P<code>03[0-9a-f]{{2}}): (?P<what>10de:[0-9a-f]{{4}}.{{0,40}})$"
+)
+_GPU_CLASSES = frozenset({"3D controller", "VGA compatible controller", "Display controller"})
+_NAME = re.compile(
+    r"NVIDIA Corporation (?P<name>.{1,120}?)(?: \[10de:[0-9a-f]{4}\])?(?: \(rev [0-9a-f]{2}\))?"
+    r"(?: \(prog-if .{1,60}\))?\s*$"
+)
+_NAME_IN_BRACKETS = re.compile(r"\S{1,20} \[([^\[\]]{2,80})\]$")
+_OFF = re.compile(r"\(rev ff\)")
+_OFF_HEADER = re.compile(r"\s{1,8}!!! Unknown header type 7f")
+_DRIVER = re.compile(r"\s{1,8}Kernel driver in use: (\S{1,40})\s*$")
+_ACS = re.compile(r"\s{1,24}ACSCtl:\s{1,8}(?P<flags>[A-Z]\w{2,20}[+-](?: [A-Z]\w{2,20}[+-]){1,12})\s*$")
+_DENIED = "<access denied>"
+_COUNT = re.compile(r"ACSCtl.{0,40}\| ?grep -c")
+_CUT = re.compile(r"\| ?(?:head|tail|sed|awk)\b")
+
+
+@dataclass
+class _Device:
+    """One device of the listing, as far as it has been read."""
+
+    line: int
+    gpu: Gpu | None
+    is_bridge: bool = False
+    acs: tuple[AcsControl, int] | None = None
+
+
+def read(section: Section) -> Iterator[Reading]:
+    """Gpu for each NVIDIA display or 3D function, AcsControl for each bridge that has the capability."""
+    devices: dict[str, _Device] = {}
+    bare: dict[AcsControl, int] = {}
+    current: _Device | None = None
+    denied = verbose = False
+    for index, whole in enumerate(section.lines):
+        line = whole[:MOST_COLUMNS]
+        if not line[:1].isspace():
+            match = _DEVICE_BY_NUMBER.match(line) or _DEVICE.match(line)
+            if match:
+                current = devices.setdefault(_full(match["bdf"]), _device(match, index))
+            elif line:
+                current = None
+            continue
+        verbose = verbose or "Capabilities: [" in line
+        denied = denied or _DENIED in line
+        _detail(line, index, current, bare)
+    yield from _observed(section, devices, bare)
+    yield from _looked(section, devices, bare, readable=(verbose or bool(bare)) and not denied, denied=denied)
+
+
+def _full(bdf: str) -> str:
+    """The address with its domain: some reports hold listings with and without it."""
+    return bdf.lower() if bdf.count(":") == 2 else f"0000:{bdf.lower()}"
+
+
+def _device(match: re.Match[str], index: int) -> _Device:
+    what = match["what"]
+    named = match.groupdict()
+    is_gpu = "NVIDIA Corporation" in what if "class" in named else True
+    if not is_gpu or named.get("class", "3D controller") not in _GPU_CLASSES:
+        return _Device(index, None, is_bridge="bridge" in named.get("class", "").lower())
+    name = _NAME.match(what)
+    gpu = Gpu(
+        bdf=match["bdf"],
+        name=_marketing(name["name"]) if name and name["name"] != "Device" else None,
+        off_bus=_OFF.search(what) is not None,
+        reported_by="lspci",
+    )
+    return _Device(index, gpu)
+
+
+def _marketing(name: str) -> str:
+    """`H100 PCIe` of `GH100 [H100 PCIe]`."""
+    match = _NAME_IN_BRACKETS.match(name)
+    return match[1] if match else name
+
+
+def _detail(line: str, index: int, device: _Device | None, bare: dict[AcsControl, int]) -> None:
+    """Adds what an indented line says on the device above it."""
+    acs = _ACS.match(line)
+    if acs:
+        flags = acs["flags"].split()
+        control = AcsControl(request_redirect="ReqRedir+" in flags, completion_redirect="CmpltRedir+" in flags)
+        if device is None:
+            bare.setdefault(control, index)
+        elif device.is_bridge and device.acs is None:
+            device.acs = (control, index)
+        return
+    if device is None or device.gpu is None:
+        return
+    driver = _DRIVER.match(line)
+    if driver:
+        device.gpu = device.gpu.model_copy(update={"driver": driver[1]})
+    elif _OFF_HEADER.match(line):
+        device.gpu = device.gpu.model_copy(update={"off_bus": True})
+
+
+def _observed(section: Section, devices: dict[str, _Device], bare: dict[AcsControl, int]) -> Iterator[Observed]:
+    for bdf, device in devices.items():
+        if device.gpu:
+            yield section.observe(device.gpu, device.line)
+        if device.acs:
+            control, index = device.acs
+            yield section.observe(
+                AcsControl(
+                    bdf=bdf,
+                    request_redirect=control.request_redirect,
+                    completion_redirect=control.completion_redirect,
+                ),
+                index,
+            )
+    for control, index in bare.items():
+        yield section.observe(control, index)
+
+
+def _looked(
+    section: Section,
+    devices: dict[str, _Device],
+    bare: dict[AcsControl, int],
+    *,
+    readable: bool,
+    denied: bool,
+) -> Iterator[Looked]:
+    """Without the right to read capabilities, and without `-vvv`, no ACS flags are shown at all."""
+    command = command_of(section)
+    if _COUNT.search(command):
+        none_set = [line.strip() for line in section.lines if line.strip()] == ["0"]
+        as_root = (section.command or "").startswith("sudo ")
+        yield section.looked(AcsControl, complete=none_set and as_root, reason="no-permission")
+        return
+    if devices:
+        is_listing = len(devices) > sum(device.gpu is not None for device in devices.values())
+        whole = "-s " not in command and _CUT.search(command) is None if command else is_listing
+        yield section.looked(Gpu, complete=whole, reason="not-collected")
+    if readable and (bare or any(device.is_bridge for device in devices.values())):
+        yield section.looked(AcsControl, complete="-s " not in command or "xargs" in command)
+    elif denied:
+        yield section.looked(AcsControl, complete=False, reason="no-permission")
+
+
+READER = Reader(
+    "lspci",
+    read,
+    markers=("NVIDIA Corporation", "ACSCtl:", " 0302: 10de:", " 0300: 10de:"),
+    commands=("lspci",),
+)
