@@ -194,7 +194,8 @@ def why(
             None,
         )
         raise typer.Exit(UNDECIDED)
-    write(on_console(None, lambda console: render_why(found, console, full=full)), None)
+    diagnosis = report.diagnosis
+    write(on_console(None, lambda console: render_why(found, console, full=full, diagnosis=diagnosis)), None)
 
 
 @app.command("why-not")

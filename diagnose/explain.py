@@ -12,7 +12,7 @@ from collectors.combiners import combine
 from collectors.open import Opened, open_evidence
 from collectors.scan import FileReading, read_all
 from diagnose import __version__
-from diagnose.render.report import Input, Report, Stats
+from diagnose.render.report import Report, Stats
 from engine.session import assess
 from kb.evidence import Looked, Observed, Reading
 from kb.load import load_rules, shipped_rules
@@ -59,7 +59,7 @@ def explain(paths: Sequence[str], rule_directories: Sequence[Path] = ()) -> Repo
     diagnosis = assess(base, case.readings)
     return Report(
         diagnosis=diagnosis,
-        inputs=tuple(Input(one.path, one.kind, one.files, one.bytes, one.host) for one in case.opened.inputs),
+        inputs=tuple(case.opened.inputs),
         version=__version__,
         stats=Stats(
             seconds=time.perf_counter() - started,

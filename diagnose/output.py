@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import io
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from diagnose.render.neutral import json_text
 from kb.errors import InputError
 
 if TYPE_CHECKING:  # rich is slow to import, and JSON does without
@@ -46,7 +46,7 @@ def on_console(output: Path | None, render: Callable[[Console], None]) -> str:
 
 def as_json(value: Any) -> str:
     """The value as JSON text; what no encoding can hold is replaced."""
-    return json.dumps(value, indent=1, ensure_ascii=False).encode("utf-8", "replace").decode() + "\n"
+    return json_text(value)
 
 
 def write(text: str, output: Path | None) -> None:

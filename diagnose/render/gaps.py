@@ -1,0 +1,66 @@
+"""What was looked for only in part, or could not be read, and what follows from that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypedDict
+
+from diagnose.render.words import plain_kind
+from engine.result import Diagnosis
+from kb.evidence import Looked
+
+
+class Gap(TypedDict):
+    """An entry of the report's `unknown`."""
+
+    what: str
+    reason: str
+    consequence: str
+
+
+def unknown_parts(diagnosis: Diagnosis) -> list[Gap]:
+    """What was looked for only in part, each kind and reason once, and what could not be read."""
+    parts = [
+        Gap(
+            what=f"{plain_kind(kind)} in {', '.join(where)}",
+            reason=reason,
+            consequence=_consequence(kind, diagnosis),
+        )
+        for (kind, reason), where in _partly(diagnosis.looked).items()
+    ]
+    return parts + _unread(diagnosis)
+
+
+def gaps_in_short(diagnosis: Diagnosis) -> list[Gap]:
+    """The same for a reader in a hurry: kinds of one place together, without what was read whole elsewhere."""
+    together: dict[tuple[str, str, str], list[str]] = {}
+    complete = {one.kind for one in diagnosis.looked if one.complete}
+    for (kind, reason), where in _partly(diagnosis.looked).items():
+        if kind not in complete:
+            key = ", ".join(where), reason, _consequence(kind, diagnosis)
+            together.setdefault(key, []).append(plain_kind(kind))
+    return [
+        Gap(what=f"{', '.join(kinds)} in {where}", reason=reason, consequence=consequence)
+        for (where, reason, consequence), kinds in together.items()
+    ] + _unread(diagnosis)
+
+
+def _partly(looked: Sequence[Looked]) -> dict[tuple[str, str], list[str]]:
+    partly: dict[tuple[str, str], list[str]] = {}
+    for one in looked:
+        if not one.complete:
+            where = partly.setdefault((one.kind, one.reason or "truncated"), [])
+            where += [one.where] if one.where not in where else []
+    return partly
+
+
+def _consequence(kind: str, diagnosis: Diagnosis) -> str:
+    if any(one.kind == kind and one.complete for one in diagnosis.looked):
+        return "looked for completely elsewhere; what only this source had is lost"
+    if any(one.fact.kind == kind for one in diagnosis.observed):
+        return "there may be more than was read"
+    return "that none was found proves nothing"
+
+
+def _unread(diagnosis: Diagnosis) -> list[Gap]:
+    return [Gap(what=one.what, reason=one.reason, consequence=one.consequence) for one in diagnosis.unread]
