@@ -8,7 +8,7 @@ from __future__ import annotations
 from diagnose.render.blocks import command_lines, commands, head, ledger, next_test, quotes, remedy, worked
 from diagnose.render.evidence import cited, telling, unknowns, unlooked
 from diagnose.render.layout import BLANK, LABEL, Line, Span, line, paragraph, row, titled
-from diagnose.render.report import Report, outlook, standing_faults, tests_by_use
+from diagnose.render.report import Report, is_search, outlook, standing_faults, tests_by_use
 from diagnose.render.words import (
     VERDICTS,
     clause_says,
@@ -31,6 +31,7 @@ BEFORE_COMMANDS = 24
 MOST_UNKNOWN = 3
 MOST_COMMAND_LINES = 3
 MOST_TESTS_FIRST = 3
+MOST_TESTS_OF_SEARCH = 2
 MOST_SEEN = 5
 MOST_OTHERS = 2
 
@@ -38,7 +39,7 @@ MOST_OTHERS = 2
 def fault_screen(finding: Finding, report: Report, width: int) -> list[Line]:
     """What is wrong, how sure, the lines, what to run, how to see that it worked, what was not looked at."""
     headline = [*_headline(finding, report, width), BLANK]
-    action = _action(finding, width) if finding.remedies else _no_remedy(report, finding, width)
+    action = _fault_action(finding, report, width)
     room = BEFORE_COMMANDS - len(headline) - _before_commands(action) - len((BLANK, BLANK, "THE LINES"))
     most = FEWEST_LEDGER_LINES if finding.hypothesis.settled else MOST_LEDGER_LINES
     ledger_room = min(most, max(FEWEST_LEDGER_LINES, room - FEWEST_QUOTE_LINES - len(("HOW SURE",))))
@@ -146,6 +147,15 @@ def _sure(finding: Finding, report: Report, width: int, limit: int) -> list[Line
 
 def _lines(finding: Finding, width: int, limit: int) -> list[Line]:
     return [line(head("THE LINES")), *quotes(telling(finding.hypothesis), width, limit)]
+
+
+def _fault_action(finding: Finding, report: Report, width: int) -> list[Line]:
+    if is_search(finding, report.diagnosis):
+        lines = titled(head("RUN THIS NEXT"), "What is behind it does not show yet; these tests tell.", width)
+        for number, one in enumerate(report.diagnosis.next_tests[:MOST_TESTS_OF_SEARCH], 1):
+            lines += next_test(one, number, width)
+        return [*lines, BLANK]
+    return _action(finding, width) if finding.remedies else _no_remedy(report, finding, width)
 
 
 def _action(finding: Finding, width: int) -> list[Line]:

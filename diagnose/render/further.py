@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 from diagnose.render.blocks import commands, head, next_test, quotes, remedy
 from diagnose.render.evidence import cited, telling
-from diagnose.render.first_screen import asked_first, is_short, other_remedy, probe_of
+from diagnose.render.first_screen import MOST_TESTS_OF_SEARCH, asked_first, is_short, other_remedy, probe_of
 from diagnose.render.gaps import gaps_in_short
 from diagnose.render.layout import BLANK, LABEL, Line, Span, line, paragraph, row, titled
 from diagnose.render.report import (
     INSUFFICIENT,
     Report,
     consequences,
+    is_search,
     outlook,
     shown,
     standing_faults,
@@ -38,7 +39,7 @@ def further(report: Report, width: int, *, everything: bool) -> list[Line]:
         _states(report, width, skip_first=view in {"healthy", "state"}),
         _possible(report, width, faults) if view != "undecided" else [],
         _weaker(report, width) if everything else [],
-        _tests(report, width, faults, skip=MOST_TESTS if view == "undecided" else 0) if view != "healthy" else [],
+        _tests(report, width, faults, skip=_tests_above(report, faults)) if view != "healthy" else [],
         _contradictions(report, width),
         _unexplained(report, width) if view != "undecided" else [],
         _gaps(report, width),
@@ -46,11 +47,18 @@ def further(report: Report, width: int, *, everything: bool) -> list[Line]:
     return [one for section in sections if section for one in [BLANK, *section]]
 
 
+def _tests_above(report: Report, faults: Sequence[Finding]) -> int:
+    """How many next tests the first screen shows already."""
+    if faults:
+        return MOST_TESTS_OF_SEARCH if is_search(faults[0], report.diagnosis) else 0
+    return MOST_TESTS if outlook(report.diagnosis) == "undecided" else 0
+
+
 def _of_fault(faults: Sequence[Finding], report: Report, width: int) -> list[list[Line]]:
     first, *others = faults
     return [
         _follows(first, report, width),
-        _other_remedies(first, width),
+        _tries(first, width) if is_search(first, report.diagnosis) else _other_remedies(first, width),
         *(_other_fault(one, first, report, width) for one in others[:MOST_OTHERS]),
         _more_faults(others[MOST_OTHERS:], width),
         _rivals(first, [*faults, *consequences(first, report.diagnosis)], report, width),
@@ -75,6 +83,14 @@ def _brief(finding: Finding, width: int) -> list[Line]:
     lines = telling(finding.hypothesis)
     where = place(lines[0].source) if lines else ""
     return row(Span("·"), f"{finding.cause.title} ({finding.cause.cause})", where, width, limit=3)
+
+
+def _tries(finding: Finding, width: int) -> list[Line]:
+    """What can be done while the cause behind it is not known, with the commands."""
+    lines: list[Line] = []
+    for offer in finding.remedies:
+        lines += [*([BLANK] if lines else []), *remedy(offer, head("MEANWHILE"), width)]
+    return lines
 
 
 def _other_remedies(finding: Finding, width: int) -> list[Line]:
@@ -164,7 +180,8 @@ def _tests(report: Report, width: int, faults: Sequence[Finding], skip: int) -> 
     above, pointed = _on_first_screen(faults[0], report) if faults else (set(), set())
     ranked = tests_by_use(report.diagnosis, faults[0] if faults else None)
     ranked.sort(key=lambda one: one.probe.id not in pointed)
-    tests = [one for one in ranked if one.probe.id not in above][skip:]
+    above |= {one.probe.id for one in report.diagnosis.next_tests[:skip]}
+    tests = [one for one in ranked if one.probe.id not in above]
     if not tests:
         return []
     lines = [line(head("NEXT TESTS"))]

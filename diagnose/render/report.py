@@ -95,6 +95,11 @@ def consequences(finding: Finding, diagnosis: Diagnosis) -> list[Finding]:
     return [one for one in diagnosis.findings if one.consequence_of == finding.cause.cause and one is not finding]
 
 
+def is_search(finding: Finding, diagnosis: Diagnosis) -> bool:
+    """Whether it says only where things got stuck, so that the tests that tell why come before any remedy."""
+    return finding.cause.fallback and bool(diagnosis.next_tests)
+
+
 def tests_by_use(diagnosis: Diagnosis, finding: Finding | None) -> list[NextTest]:
     """The next tests, those that could move this finding first, otherwise in their order."""
     if finding is None:
