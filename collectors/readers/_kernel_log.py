@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from collectors.readers._lines import command_of, is_lead
+from collectors.readers._regex import regex
 from kb.evidence import Looked, Section
 from kb.facts import Fact
 
@@ -13,15 +12,15 @@ BOOT_MARKERS = ("[    0.000000]", "Linux version ")
 
 COMMANDS = ("dmesg", "journalctl")
 
-_STAMP = re.compile(r"\[\s{0,8}(\d{1,9}\.\d{6})\]")
-_SELECTED = re.compile(
+_STAMP = regex(r"\[\s{0,8}(\d{1,9}\.\d{6})\]")
+_SELECTED = regex(
     r"\|\s{0,4}(?!tee\b|cat\b|less\b|more\b|tail\b)\w"
     r"|\s(?:--since|-S|--until|-U|--grep|-g|--unit|-u|-t|--identifier|--priority|-p|--level|-l|--facility|-f)\b"
 )
-_REFUSED = re.compile(r"dmesg: read kernel buffer failed: |klogctl: Operation not permitted")
+_REFUSED = regex(r"dmesg: read kernel buffer failed: |klogctl: Operation not permitted")
 
 
-_OF_A_SERVICE = re.compile(r"journalctl .{0,200}?(?:-u|--unit|-t|--identifier)\b")
+_OF_A_SERVICE = regex(r"journalctl .{0,200}?(?:-u|--unit|-t|--identifier)\b")
 
 
 def is_asked_for(section: Section) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from collectors.readers._regex import regex
 from kb.facts import KernelParameter
 
-_WORD = re.compile(r'(?:[^\s"]|"[^"]{0,2000}(?:"|$)){1,4000}')
-_NAME = re.compile(r"[\w.:/\\-][\w.:/\\+@,-]{0,200}$")
+_WORD = regex(r'(?:[^\s"]|"[^"]{0,2000}(?:"|$)){1,4000}')
+_NAME = regex(r"[\w.:/\\-][\w.:/\\+@,-]{0,200}$")
 
 
 def parameters_of(text: str) -> Iterator[KernelParameter]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from collectors.readers._regex import regex
 from kb.evidence import Section
 
 MOST_COLUMNS = 2000
@@ -21,8 +22,8 @@ VERSION = r"\d{1,5}(?:\.\d{1,5}){1,3}"
 
 _LEAD_COLUMNS = 120
 # The ends of `[   12.345678] `, `host kernel: `, `<4>`, kmsg's `4,12,345,-;`, `12:00:00.123Z `, `kern  :err   : `.
-_LEAD = re.compile(r"(?:[\]>;]:?|\bkernel:|\bkern\s{0,4}:\s{0,4}\w{1,10}\s{0,4}:|\d:\d\d\S{0,30})\s{0,40}$")
-_BARE_NO_FILE = re.compile(
+_LEAD = regex(r"(?:[\]>;]:?|\bkernel:|\bkern\s{0,4}:\s{0,4}\w{1,10}\s{0,4}:|\d:\d\d\S{0,30})\s{0,40}$")
+_BARE_NO_FILE = regex(
     r"no such file or directory|datei oder verzeichnis nicht gefunden|aucun fichier ou dossier|"
     r"no existe el (?:archivo|fichero)|file o directory non esistente|нет такого файла|没有那个文件|"
     r"そのようなファイル|bestand of map bestaat niet|arquivo ou diret[óo]rio|nie ma takiego pliku|does not exist",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from collectors.readers._regex import regex
 from kb.facts.packages import PackageRole
 
 DRIVER_ROLES: tuple[PackageRole, ...] = (
@@ -58,16 +59,16 @@ _ROLES: tuple[tuple[PackageRole, str], ...] = (
     ("driver-userspace", r"(?:lib32-)?(?:nvidia-utils|opencl-nvidia)(?:-tkg|-beta)?"),
     ("driver-userspace", r"(?:nvidia-(?:compute|compute-utils|gl|video|common)|x11-video-nvidia)" + _SUSE),
 )
-_OTHER = re.compile(
+_OTHER = regex(
     r"nvidia-[\w.-]{1,60}|libnvidia-[\w.-]{1,60}|datacenter-gpu-manager[\w.-]{0,30}|nvlsm|gdrcopy|libgdrapi|nvidia"
 )
-_PATTERNS = tuple((role, re.compile(pattern)) for role, pattern in _ROLES)
-_NOT_OURS = re.compile(
+_PATTERNS = tuple((role, regex(pattern)) for role, pattern in _ROLES)
+_NOT_OURS = regex(
     r"nvidia-(?:cuda-(?:dev|doc|gdb|toolkit-doc)|texture-tools|opencl-dev|profiler|visual-profiler|cudnn|cg-).*"
     r"|libnvidia-(?:ml-dev|container-dev|egl-.*)|nvidia-cuda-toolkit-(?:doc|gcc)"
 )
-_DRIVER_RELEASE = re.compile(r"(?:\d{1,2}:)?(?P<release>\d{2,3}\.\d{1,3}(?:\.\d{1,3})?)(?![\d.])")
-_OTHER_RELEASE = re.compile(r"(?:\d{1,2}:)?(?P<release>\d{1,5}(?:\.\d{1,5}){1,3})")
+_DRIVER_RELEASE = regex(r"(?:\d{1,2}:)?(?P<release>\d{2,3}\.\d{1,3}(?:\.\d{1,3})?)(?![\d.])")
+_OTHER_RELEASE = regex(r"(?:\d{1,2}:)?(?P<release>\d{1,5}(?:\.\d{1,5}){1,3})")
 
 
 @dataclass(frozen=True)

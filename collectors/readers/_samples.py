@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import calendar
-import re
 import time
 from collections.abc import Collection
+
+from collectors.readers._regex import regex
 
 MOST_SAMPLES = 64
 """Of one GPU in one section."""
 
-_DATE = re.compile(
+_DATE = regex(
     r"(?:[A-Z][a-z]{2} )?(?P<text>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d )(?:[A-Z]{2,5} )?(?P<year>\d{4})\b"
 )
-_ISO = re.compile(r"(?P<day>\d{4}[-/]\d\d[-/]\d\d)[T ](?P<clock>\d\d:\d\d:\d\d)(?P<part>[.,]\d{1,9})?")
-_CLOCK = re.compile(r"(?<![\d:])(\d\d):([0-5]\d):([0-5]\d)(?:[.,](\d{1,6}))?(?![\d:])")
+_ISO = regex(r"(?P<day>\d{4}[-/]\d\d[-/]\d\d)[T ](?P<clock>\d\d:\d\d:\d\d)(?P<part>[.,]\d{1,9})?")
+_CLOCK = regex(r"(?<![\d:])(\d\d):([0-5]\d):([0-5]\d)(?:[.,](\d{1,6}))?(?![\d:])")
 
 
 def kept(orders: Collection[int]) -> frozenset[int]:

@@ -12,22 +12,22 @@ history and not told.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from collectors.readers import _kernel_log
 from collectors.readers._lines import MOST_COLUMNS, is_lead
+from collectors.readers._regex import regex
 from kb.evidence import Reader, Reading, Section
 from kb.facts import ApiMismatch
 
 _RELEASE = r"(\d{2,4}(?:\.\d{1,4}){1,3})"
-_START = re.compile(r"API mismatch: the client\b")
-_CLIENT = re.compile(r"API mismatch: the client '([^']{1,40})' \(pid \d{1,10}\)")
-_CLIENT_RELEASE = re.compile(rf"(?:^|client |\) )has the version {_RELEASE}, but\b")
-_MODULE_RELEASE = re.compile(rf"(?:^|module has )(?:the )?version {_RELEASE}\.(?:\s|$)")
-_LOADED = re.compile(rf"NVRM: loading NVIDIA UNIX .{{5,60}}?  {_RELEASE}(?!\S)")
-_NVSWITCH = re.compile(rf"nvidia-nvswitch\d?: Version mismatch, kernel version {_RELEASE} user version {_RELEASE}")
+_START = regex(r"API mismatch: the client\b")
+_CLIENT = regex(r"API mismatch: the client '([^']{1,40})' \(pid \d{1,10}\)")
+_CLIENT_RELEASE = regex(rf"(?:^|client |\) )has the version {_RELEASE}, but\b")
+_MODULE_RELEASE = regex(rf"(?:^|module has )(?:the )?version {_RELEASE}\.(?:\s|$)")
+_LOADED = regex(rf"NVRM: loading NVIDIA UNIX .{{5,60}}?  {_RELEASE}(?!\S)")
+_NVSWITCH = regex(rf"nvidia-nvswitch\d?: Version mismatch, kernel version {_RELEASE} user version {_RELEASE}")
 _MOST_LINES_APART = 40
 _MOST_KINDS = 64
 

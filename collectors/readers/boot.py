@@ -10,24 +10,24 @@ give nothing.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from collectors.readers import _kernel_log
 from collectors.readers._lines import MOST_COLUMNS, command_of
+from collectors.readers._regex import regex
 from kb.evidence import Observed, Reader, Reading, Section
 from kb.facts import Boot, VirtualMachine
 
 _RELEASE = r"(?P<kernel>\d{1,2}\.\d{1,3}[\w.+~-]{0,100})"
 _ARCHITECTURE = r"x86_64|aarch64|ppc64le|i686|armv7l|riscv64|s390x"
-_UNAME = re.compile(
+_UNAME = regex(
     rf"(?:uname: )?Linux (?P<host>[\w.-]{{1,253}}) {_RELEASE} \S.{{0,300}}?"
     rf" (?P<architecture>{_ARCHITECTURE})(?: \S{{1,40}}){{0,10}} GNU/Linux\s*$"
 )
-_VERSION = re.compile(rf"Linux version {_RELEASE} \(")
-_BARE = re.compile(rf"{_RELEASE}\s*$")
-_ASKS_RELEASE = re.compile(r"uname -r\s*$")
-_WSL = re.compile(r"microsoft-standard|-Microsoft$")
+_VERSION = regex(rf"Linux version {_RELEASE} \(")
+_BARE = regex(rf"{_RELEASE}\s*$")
+_ASKS_RELEASE = regex(r"uname -r\s*$")
+_WSL = regex(r"microsoft-standard|-Microsoft$")
 
 
 def read(section: Section) -> Iterator[Reading]:

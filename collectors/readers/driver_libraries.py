@@ -16,26 +16,27 @@ from collections import Counter
 from collections.abc import Iterator
 
 from collectors.readers._lines import MOST_COLUMNS, command_of
+from collectors.readers._regex import regex
 from kb.evidence import Looked, Observed, Reader, Reading, Section
 from kb.facts import LibraryFile, LibraryLink, LinkerEntry
 
-_LIBRARY = re.compile(r"lib(?:cuda|cudadebugger|cudart|nvcuvid|nvidia-[\w-]{1,40}|nccl)\.so[\w.-]{0,40}$")
-_VERSIONED = re.compile(r"(?P<stem>lib[\w-]{1,50})\.so\.(?P<version>\d{1,5}(?:\.\d{1,5}){1,3})$")
+_LIBRARY = regex(r"lib(?:cuda|cudadebugger|cudart|nvcuvid|nvidia-[\w-]{1,40}|nccl)\.so[\w.-]{0,40}$")
+_VERSIONED = regex(r"(?P<stem>lib[\w-]{1,50})\.so\.(?P<version>\d{1,5}(?:\.\d{1,5}){1,3})$")
 _OLDEST_DRIVER = 90
 """Below it, the number of a libnvidia-* file is an ABI of its own (libnvidia-egl-wayland.so.1.1.11)."""
 
-_CACHED = re.compile(r"\s{0,8}(lib\S{1,80}\.so\S{0,40}) \(([^()]{1,80})\) => (/\S{1,400})\s*$")
-_NO_ABI = re.compile(r"libc[456]|ELF|hwcap: .*|OS ABI: .*")
-_MODE = re.compile(r"(?:\*\*\* ls:\s)?\s{0,8}([-l])[rwxsStT-]{9}[.+@]?\s")
-_MOUNT = re.compile(
+_CACHED = regex(r"\s{0,8}(lib\S{1,80}\.so\S{0,40}) \(([^()]{1,80})\) => (/\S{1,400})\s*$")
+_NO_ABI = regex(r"libc[456]|ELF|hwcap: .*|OS ABI: .*")
+_MODE = regex(r"(?:\*\*\* ls:\s)?\s{0,8}([-l])[rwxsStT-]{9}[.+@]?\s")
+_MOUNT = regex(
     r"(?:\S{1,80} on|\S{1,80}|\d{1,9} \d{1,9} \d{1,5}:\d{1,9} /\S{0,400}) (?P<path>/\S{1,300}\.so\.[\d.]{1,20})"
     r" (?:type \S{1,20} \(r[ow],|\S{1,20} r[ow],|r[ow],)"
 )
-_HEADING = re.compile(r"(/\S{1,400}):$")
-_RESOLVES = re.compile(r"(?:readlink|realpath)\s(?P<arguments>.{1,1500})")
-_FOLDER_OF = re.compile(r"(?:ls|find)\s(?P<arguments>[^|;&]{1,400})")
-_CUT = re.compile(r"\|\s{0,4}(?:head|tail|sed|awk)\b")
-_DRIVER = re.compile(r"cuda\b|cuda\.|nvidia", re.IGNORECASE)
+_HEADING = regex(r"(/\S{1,400}):$")
+_RESOLVES = regex(r"(?:readlink|realpath)\s(?P<arguments>.{1,1500})")
+_FOLDER_OF = regex(r"(?:ls|find)\s(?P<arguments>[^|;&]{1,400})")
+_CUT = regex(r"\|\s{0,4}(?:head|tail|sed|awk)\b")
+_DRIVER = regex(r"cuda\b|cuda\.|nvidia", re.IGNORECASE)
 
 
 def read(section: Section) -> Iterator[Reading]:

@@ -15,26 +15,27 @@ from collections.abc import Iterator
 from typing import Literal
 
 from collectors.readers._lines import MOST_COLUMNS, VERSION, command_of, is_lead, says_no_file
+from collectors.readers._regex import regex
 from kb.evidence import Looked, Observed, Reader, Reading, Section
 from kb.facts import KernelModule
 
-_NAMED = re.compile(
+_NAMED = regex(
     r"(?P<what>NVRM version|NVRM: loading):?\s{1,8}NVIDIA UNIX\s{1,8}"
     r"(?:(?P<open>Open) Kernel Module for \S{1,20}|\S{1,20} Kernel Module)\s{1,8}"
     rf"(?P<version>{VERSION})(?!\S)"
 )
-_GREPPED = re.compile(r"/proc/driver/nvidia/version:$")
-_UNLOADED = re.compile(r"nvidia-nvlink: Unregistered (?:the )?Nvlink Core")
+_GREPPED = regex(r"/proc/driver/nvidia/version:$")
+_UNLOADED = regex(r"nvidia-nvlink: Unregistered (?:the )?Nvlink Core")
 _SEPARATOR = "________"
 _INSTALLER_LOG = ("nvidia-installer log file", _SEPARATOR)
-_FILE = re.compile(r"/(?:proc/driver/nvidia(?:/\.)?|sys/module/nvidia)/version\b")
-_FILE_ERROR = re.compile(
+_FILE = regex(r"/(?:proc/driver/nvidia(?:/\.)?|sys/module/nvidia)/version\b")
+_FILE_ERROR = regex(
     r"(?:\*\*\* |[a-z]{2,8}: (?:cannot (?:open|access) )?)[^\w/\s]?"
     r"/(?:proc/driver/nvidia(?:/\.)?|sys/module/nvidia)/version[^\w/\s]?(?: for reading)?"
     r"[: ]{1,2}(?P<says>[^:=]{5,80})$"
 )
-_SYSFS = re.compile(r"/sys/module/(nvidia\w{0,20})/version")
-_SYSFS_LINE = re.compile(rf"(?:/sys/module/(?P<name>nvidia\w{{0,20}})/version:)?(?P<version>{VERSION})\s*$")
+_SYSFS = regex(r"/sys/module/(nvidia\w{0,20})/version")
+_SYSFS_LINE = regex(rf"(?:/sys/module/(?P<name>nvidia\w{{0,20}})/version:)?(?P<version>{VERSION})\s*$")
 
 
 def read(section: Section) -> Iterator[Reading]:

@@ -16,22 +16,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from collectors.readers._lines import BDF, command_of
+from collectors.readers._regex import regex
 from collectors.readers._samples import kept, time_s
 from kb.evidence import Looked, Observed, Reader, Reading, Section
 from kb.facts import Gpu, GpuMemorySample, NvidiaSmi
 
-_QUERY = re.compile(r"nvidia-smi\b.{0,200}?--query-gpu[= ](?P<columns>[\w.,]{1,8000})")
-_HEADER_CELL = re.compile(r"[a-z][\w.]{0,70}(?: \[[\w%/]{1,8}\])?$")
+_QUERY = regex(r"nvidia-smi\b.{0,200}?--query-gpu[= ](?P<columns>[\w.,]{1,8000})")
+_HEADER_CELL = regex(r"[a-z][\w.]{0,70}(?: \[[\w%/]{1,8}\])?$")
 _KNOWN = frozenset(
     {"timestamp", "index", "name", "gpu_name", "uuid", "gpu_uuid", "pci.bus_id", "gpu_bus_id", "driver_version"}
 )
-_BARE_ROW = re.compile(r"\s{0,4}(\d{1,3}), (\d{1,9}) MiB, (\d{1,9}) MiB\s*$")
-_NUMBER = re.compile(r"(\d{1,9})(?: MiB| %)?$")
-_BDF = re.compile(rf"{BDF}$")
-_UUID = re.compile(r"GPU-[0-9a-f-]{8,60}$")
-_RELEASE = re.compile(r"\d{3}\.\d{1,3}(?:\.\d{1,3})?$")
+_BARE_ROW = regex(r"\s{0,4}(\d{1,3}), (\d{1,9}) MiB, (\d{1,9}) MiB\s*$")
+_NUMBER = regex(r"(\d{1,9})(?: MiB| %)?$")
+_BDF = regex(rf"{BDF}$")
+_UUID = regex(r"GPU-[0-9a-f-]{8,60}$")
+_RELEASE = regex(r"\d{3}\.\d{1,3}(?:\.\d{1,3})?$")
 _FORMS = {
-    "index": re.compile(r"\d{1,3}$"),
+    "index": regex(r"\d{1,3}$"),
     "memory": _NUMBER,
     "utilization": _NUMBER,
     "uuid": _UUID,
@@ -39,7 +40,7 @@ _FORMS = {
     "pci.bus_id": _BDF,
     "gpu_bus_id": _BDF,
     "driver_version": _RELEASE,
-    "timestamp": re.compile(r"\d{4}/\d\d/\d\d \d\d:\d\d:\d\d"),
+    "timestamp": regex(r"\d{4}/\d\d/\d\d \d\d:\d\d:\d\d"),
 }
 _OF_OTHER_QUERIES = frozenset({"pid", "gpu_name", "gpu_uuid", "gpu_bus_id", "gpu_serial"})
 """In a header row: processes, retired pages and the like are listed, not GPUs."""

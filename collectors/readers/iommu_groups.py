@@ -15,16 +15,17 @@ from collections.abc import Iterator
 from typing import Literal
 
 from collectors.readers._lines import BDF, MOST_COLUMNS, command_of, says_no_file
+from collectors.readers._regex import regex
 from kb.evidence import Looked, Reader, Reading, Section
 from kb.facts import IommuGroup
 
 Domain = Literal["identity", "DMA", "DMA-FQ", "other"]
 
-_TYPE = re.compile(r"\s{0,8}/sys/kernel/iommu_groups/(\d{1,5})/type:\s?(\S{1,20})\s*$")
-_DEVICE = re.compile(rf"/sys/kernel/iommu_groups/(\d{{1,5}})/devices/({BDF})(?=\s|$)")
-_HEADING = re.compile(r"/sys/kernel/iommu_groups/(\d{1,5})/devices/?:$")
-_UNDER_HEADING = re.compile(rf"(?:l[rwx-]{{9}}\S?\s.{{1,80}}\s)?({BDF})(?: -> \S{{1,300}})?\s*$")
-_NAMES_TYPE = re.compile(r"/sys/kernel/iommu_groups/(\d{1,5})/type\b")
+_TYPE = regex(r"\s{0,8}/sys/kernel/iommu_groups/(\d{1,5})/type:\s?(\S{1,20})\s*$")
+_DEVICE = regex(rf"/sys/kernel/iommu_groups/(\d{{1,5}})/devices/({BDF})(?=\s|$)")
+_HEADING = regex(r"/sys/kernel/iommu_groups/(\d{1,5})/devices/?:$")
+_UNDER_HEADING = regex(rf"(?:l[rwx-]{{9}}\S?\s.{{1,80}}\s)?({BDF})(?: -> \S{{1,300}})?\s*$")
+_NAMES_TYPE = regex(r"/sys/kernel/iommu_groups/(\d{1,5})/type\b")
 _DOMAINS: dict[str, Domain] = {"identity": "identity", "DMA": "DMA", "DMA-FQ": "DMA-FQ"}
 _TYPES = frozenset({*_DOMAINS, "unmanaged", "blocked", "auto", "DMA-SQ"})
 _FOLDER = "/sys/kernel/iommu_groups"

@@ -11,17 +11,17 @@ give nothing.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from collectors.readers._kernel_parameters import parameters_of
+from collectors.readers._regex import regex
 from kb.evidence import Reader, Reading, Section
 from kb.facts import KernelParameter
 
 _MOST_COLUMNS = 8192
-_BY_FORM = re.compile(r"\s{0,4}(?:/proc/cmdline:)?(?:BOOT_IMAGE=\S|initrd=\S)")
-_FIRST = re.compile(r"\s{0,4}[a-z][\w.]{1,40}=\S")
-_ERROR = re.compile(r"[\w./-]{2,40}: ")
+_BY_FORM = regex(r"\s{0,4}(?:/proc/cmdline:)?(?:BOOT_IMAGE=\S|initrd=\S)")
+_FIRST = regex(r"\s{0,4}[a-z][\w.]{1,40}=\S")
+_ERROR = regex(r"[\w./-]{2,40}: ")
 
 
 def read(section: Section) -> Iterator[Reading]:

@@ -11,7 +11,6 @@ gives nothing.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
@@ -19,31 +18,30 @@ from typing import Literal, TypeAlias
 from collectors.readers import _kernel_log
 from collectors.readers._kernel_parameters import parameters_of
 from collectors.readers._lines import BDF, MOST_COLUMNS, is_lead
+from collectors.readers._regex import regex
 from kb.evidence import Observed, Reader, Reading, Section
 from kb.facts import IommuDefault, IommuFault, KernelParameter
 
 Vendor: TypeAlias = Literal["amd", "intel", "arm"]
 Access: TypeAlias = Literal["read", "write"]
 
-_AMD = re.compile(
+_AMD = regex(
     rf"(?:(?P<driver>[\w-]{{1,40}}) (?P<bound>{BDF}): )?AMD-Vi: (?:\[Hardware Error\]: )?Event logged "
     rf"\[(?:IO_PAGE_FAULT|RMP_PAGE_FAULT) (?:device=(?P<device>{BDF}),? )?(?P<rest>[^\]]{{0,200}})\]"
 )
-_AMD_FLAGS = re.compile(r"\bflags=0x([0-9a-f]{1,8})")
+_AMD_FLAGS = regex(r"\bflags=0x([0-9a-f]{1,8})")
 _AMD_WRITE = 0x20
-_INTEL = re.compile(
+_INTEL = regex(
     rf"(?:DMAR: ?|dmar: )\[DMA (?P<access>Read|Write)[^\]]{{0,40}}\] Request device \[(?P<device>{BDF})\]"
     r"(?P<rest>.{0,200})"
 )
-_ARM = re.compile(
-    rf"arm-smmu-v3 \S{{1,60}}: event: F_\w{{1,20}} client: (?P<device>{BDF}) sid:(?P<rest>.{{0,120}})"
-)
-_DEFAULT = re.compile(
+_ARM = regex(rf"arm-smmu-v3 \S{{1,60}}: event: F_\w{{1,20}} client: (?P<device>{BDF}) sid:(?P<rest>.{{0,120}})")
+_DEFAULT = regex(
     r"iommu: Default domain type: (?P<domain>Translated|Passthrough)\s{0,4}"
     r"(?P<explicit>\(set via kernel command line\))?\s*$"
 )
-_OLD_PASSTHROUGH = re.compile(r"AMD-Vi: Initialized for Passthrough Mode\s*$")
-_COMMAND_LINE = re.compile(r"Command line: (?P<text>\S.*)$")
+_OLD_PASSTHROUGH = regex(r"AMD-Vi: Initialized for Passthrough Mode\s*$")
+_COMMAND_LINE = regex(r"Command line: (?P<text>\S.*)$")
 _MOST_COMMAND_LINE = 8192
 _MOST_REMEMBERED = 20_000
 _MOST_DEVICES = 512
@@ -108,12 +106,12 @@ def _fault(line: str) -> tuple[str, _Faults, float | None, str] | None:
     device = named["device"] or named.get("bound")
     if device is None:
         return None
-    if match.re is _AMD:
+    if match.re.pattern == _AMD.pattern:
         flags = _AMD_FLAGS.search(match["rest"])
         write = flags is not None and int(flags[1], 16) & _AMD_WRITE
         faults = _Faults(0, "amd", named["driver"])
         faults.accesses.add(("write" if write else "read") if flags else None)
-    elif match.re is _INTEL:
+    elif match.re.pattern == _INTEL.pattern:
         faults = _Faults(0, "intel", None)
         faults.accesses.add("write" if match["access"] == "Write" else "read")
     else:
@@ -153,7 +151,7 @@ def _default(section: Section) -> Observed | None:
         if match is None or not is_lead(line[: match.start()]):
             continue
         translated = match.groupdict().get("domain") == "Translated"
-        explicit = match.re is _OLD_PASSTHROUGH or match["explicit"] is not None
+        explicit = match.re.pattern == _OLD_PASSTHROUGH.pattern or match["explicit"] is not None
         fact = IommuDefault(domain="translated" if translated else "passthrough", explicit=explicit)
         last = section.observe(fact, index)
     return last

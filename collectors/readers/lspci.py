@@ -15,29 +15,28 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from collectors.readers._lines import BDF, MOST_COLUMNS, command_of
+from collectors.readers._regex import regex
 from kb.evidence import Looked, Observed, Reader, Reading, Section
 from kb.facts import AcsControl, Gpu
 
-_DEVICE = re.compile(
+_DEVICE = regex(
     rf"(?P<bdf>{BDF}) (?P<class>[A-Z0-9][\w /()+-]{{2,60}}?)(?: \[(?P<code>[0-9a-f]{{4}})\])?"
     r": (?P<what>\S.{0,200})$"
 )
-_DEVICE_BY_NUMBER = re.compile(
-    rf"(?P<bdf>{BDF}) (?P<code>03[0-9a-f]{{2}}): (?P<what>10de:[0-9a-f]{{4}}.{{0,40}})$"
-)
+_DEVICE_BY_NUMBER = regex(rf"(?P<bdf>{BDF}) (?P<code>03[0-9a-f]{{2}}): (?P<what>10de:[0-9a-f]{{4}}.{{0,40}})$")
 _GPU_CLASSES = frozenset({"3D controller", "VGA compatible controller", "Display controller"})
-_NAME = re.compile(
+_NAME = regex(
     r"NVIDIA Corporation (?P<name>.{1,120}?)(?: \[10de:[0-9a-f]{4}\])?(?: \(rev [0-9a-f]{2}\))?"
     r"(?: \(prog-if .{1,60}\))?\s*$"
 )
-_NAME_IN_BRACKETS = re.compile(r"\S{1,20} \[([^\[\]]{2,80})\]$")
-_OFF = re.compile(r"\(rev ff\)")
-_OFF_HEADER = re.compile(r"\s{1,8}!!! Unknown header type 7f")
-_DRIVER = re.compile(r"\s{1,8}Kernel driver in use: (\S{1,40})\s*$")
-_ACS = re.compile(r"\s{1,24}ACSCtl:\s{1,8}(?P<flags>[A-Z]\w{2,20}[+-](?: [A-Z]\w{2,20}[+-]){1,12})\s*$")
+_NAME_IN_BRACKETS = regex(r"\S{1,20} \[([^\[\]]{2,80})\]$")
+_OFF = regex(r"\(rev ff\)")
+_OFF_HEADER = regex(r"\s{1,8}!!! Unknown header type 7f")
+_DRIVER = regex(r"\s{1,8}Kernel driver in use: (\S{1,40})\s*$")
+_ACS = regex(r"\s{1,24}ACSCtl:\s{1,8}(?P<flags>[A-Z]\w{2,20}[+-](?: [A-Z]\w{2,20}[+-]){1,12})\s*$")
 _DENIED = "<access denied>"
-_COUNT = re.compile(r"ACSCtl.{0,40}\| ?grep -c")
-_CUT = re.compile(r"\| ?(?:head|tail|sed|awk)\b")
+_COUNT = regex(r"ACSCtl.{0,40}\| ?grep -c")
+_CUT = regex(r"\| ?(?:head|tail|sed|awk)\b")
 
 
 @dataclass

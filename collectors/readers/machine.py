@@ -15,22 +15,23 @@ from collections.abc import Iterator
 from typing import Literal
 
 from collectors.readers._lines import MOST_COLUMNS, command_of, is_lead
+from collectors.readers._regex import regex
 from kb.evidence import Reader, Reading, Section
 from kb.facts import Container, VirtualMachine
 
 Runtime = Literal["docker", "podman", "containerd", "kubernetes", "lxc", "systemd-nspawn", "other"]
 
-_CGROUP = re.compile(r"\d{1,3}:[\w,=]{0,80}:(/\S{0,400})$")
-_CGROUP_OF_OTHER = re.compile(r"/proc/(?!1/|self/)\S{1,20}/cgroup")
+_CGROUP = regex(r"\d{1,3}:[\w,=]{0,80}:(/\S{0,400})$")
+_CGROUP_OF_OTHER = regex(r"/proc/(?!1/|self/)\S{1,20}/cgroup")
 _CGROUP_PATHS: tuple[tuple[re.Pattern[str], Runtime], ...] = (
-    (re.compile(r"/kubepods\b|/kubepods[.-]"), "kubernetes"),
-    (re.compile(r"/libpod[-_]"), "podman"),
-    (re.compile(r"/docker[-/][0-9a-f]{12,64}\b"), "docker"),
-    (re.compile(r"/(?:cri-containerd|nerdctl|containerd)[-/:]"), "containerd"),
-    (re.compile(r"^/(?:lxc/|lxc\.payload)"), "lxc"),
+    (regex(r"/kubepods\b|/kubepods[.-]"), "kubernetes"),
+    (regex(r"/libpod[-_]"), "podman"),
+    (regex(r"/docker[-/][0-9a-f]{12,64}\b"), "docker"),
+    (regex(r"/(?:cri-containerd|nerdctl|containerd)[-/:]"), "containerd"),
+    (regex(r"^/(?:lxc/|lxc\.payload)"), "lxc"),
 )
-_VARIABLE = re.compile(r"container=([a-z-]{2,20})$")
-_IN_KUBERNETES = re.compile(r"KUBERNETES_SERVICE_HOST=\S{1,60}$")
+_VARIABLE = regex(r"container=([a-z-]{2,20})$")
+_IN_KUBERNETES = regex(r"KUBERNETES_SERVICE_HOST=\S{1,60}$")
 _VALUES: dict[str, Runtime] = {
     "lxc": "lxc",
     "lxc-libvirt": "lxc",
@@ -43,8 +44,8 @@ _VALUES: dict[str, Runtime] = {
     "openvz": "other",
     "wsl": "other",
 }
-_MARK = re.compile(r"(?:-[rwxsStT-]{9}\S?\s.{5,80}\s)?(?P<path>/\.dockerenv|/run/\.containerenv|\.dockerenv)\s*$")
-_ROOT_OVERLAY = re.compile(
+_MARK = regex(r"(?:-[rwxsStT-]{9}\S?\s.{5,80}\s)?(?P<path>/\.dockerenv|/run/\.containerenv|\.dockerenv)\s*$")
+_ROOT_OVERLAY = regex(
     r"(?:\d{1,9} \d{1,9} \d{1,5}:\d{1,9} / / .{1,300}? - overlay \S{1,40}|overlay / overlay"
     r"|overlay on / type overlay) (?P<options>.{1,1500})"
 )
@@ -53,7 +54,7 @@ _LAYERS: tuple[tuple[str, Runtime], ...] = (
     ("io.containerd.snapshotter", "containerd"),
     ("/containers/storage/overlay", "podman"),
 )
-_HYPERVISOR = re.compile(
+_HYPERVISOR = regex(
     r"Hypervisor detected: (?P<name>[A-Z][\w -]{1,30})\s*$|Hypervisor vendor:\s{1,40}(?P<vendor>\w{2,20})\s*$"
 )
 _HYPERVISORS = {"kvm": "kvm", "vmware": "vmware", "microsoft": "microsoft", "xen": "xen", "oracle": "oracle"}
@@ -75,7 +76,7 @@ _VIRTUAL = frozenset(
         "apple",
     }
 )
-_DETECTS = re.compile(r"systemd-detect-virt(?P<options>(?: -{1,2}[a-z]{1,12}){0,3})\s{0,4}(?:$|[;|&2])")
+_DETECTS = regex(r"systemd-detect-virt(?P<options>(?: -{1,2}[a-z]{1,12}){0,3})\s{0,4}(?:$|[;|&2])")
 _SYSTEMD_MARK = "cat /run/systemd/container"
 
 

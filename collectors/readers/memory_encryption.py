@@ -18,6 +18,7 @@ from typing import Literal, TypeAlias
 
 from collectors.readers import _kernel_log
 from collectors.readers._lines import BDF, MOST_COLUMNS, is_lead
+from collectors.readers._regex import regex
 from kb.evidence import Observed, Reader, Reading, Section
 from kb.facts import MemoryEncryption
 
@@ -44,7 +45,7 @@ class _Form:
 
 
 def _form(pattern: str, technology: Technology, state: State, weight: int, role: Role = "host") -> _Form:
-    return _Form(re.compile(pattern), technology, state, weight, role)
+    return _Form(regex(pattern), technology, state, weight, role)
 
 
 _CCP = rf"ccp {BDF}: "
@@ -76,8 +77,8 @@ _FORMS = (
     _form(_CCP + r"SEV: memory encryption not enabled by BIOS", "sev", "off", _KVM_OFF),
     _form(r"virt/tdx: (?:BIOS enabled: |module initialized)", "tdx", "available", _COULD),
 )
-_BY_HOST = re.compile(r"Memory encryption detected - Disabling default IOMMU Passthrough")
-_PARAMETER = re.compile(r"/sys/module/kvm_(?:amd|intel)/parameters/(sev|sev_es|sev_snp|tdx):([YN10])\s*$")
+_BY_HOST = regex(r"Memory encryption detected - Disabling default IOMMU Passthrough")
+_PARAMETER = regex(r"/sys/module/kvm_(?:amd|intel)/parameters/(sev|sev_es|sev_snp|tdx):([YN10])\s*$")
 _PARAMETERS: dict[str, tuple[Technology, State, int]] = {
     "sevY": ("sev", "available", _COULD),
     "sevN": ("sev", "off", _KVM_OFF),

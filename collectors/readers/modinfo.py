@@ -17,22 +17,23 @@ from collections.abc import Iterator
 from typing import Literal
 
 from collectors.readers._lines import MOST_COLUMNS, VERSION, command_of, is_lead
+from collectors.readers._regex import regex
 from kb.evidence import Observed, Reader, Reading, Section
 from kb.facts import ModuleFile
 
-_PATH = re.compile(
+_PATH = regex(
     r"(?:/usr)?/lib/modules/(?P<kernel>[^/\s]{1,100})/(?:\S{1,300}/)?(?P<name>nvidia(?:[_-][\w-]{1,30})?)\.ko(?:\.\w{2,4})?$"
 )
-_FIELD = re.compile(r"(?P<key>[a-z_]{4,20}):\s{1,20}(?P<value>\S.{0,400})?$")
+_FIELD = regex(r"(?P<key>[a-z_]{4,20}):\s{1,20}(?P<value>\S.{0,400})?$")
 _KEYS = frozenset({"filename", "version", "license", "vermagic", "name"})
-_ABSENT = re.compile(r"modinfo: ERROR: (?:Module|could not get modinfo from) '?nvidia'?\b")
-_ASKS = re.compile(r"modinfo\s(?:.{0,60}\s)?nvidia(?=\s|$)")
-_ASKS_FIELD = re.compile(r"modinfo (?:-F ?|--field[= ])(?P<key>version|license|vermagic) nvidia\s*$")
-_DKMS = re.compile(
+_ABSENT = regex(r"modinfo: ERROR: (?:Module|could not get modinfo from) '?nvidia'?\b")
+_ASKS = regex(r"modinfo\s(?:.{0,60}\s)?nvidia(?=\s|$)")
+_ASKS_FIELD = regex(r"modinfo (?:-F ?|--field[= ])(?P<key>version|license|vermagic) nvidia\s*$")
+_DKMS = regex(
     r"(?P<name>nvidia(?:-(?:open|srv|current|current-open|tesla|legacy)[\w-]{0,20})?)(?:/|, )(?P<version>"
     rf"{VERSION}), (?P<kernel>[\w.+~-]{{3,100}}), (?:x86_64|aarch64|ppc64le): (?P<state>installed)\b"
 )
-_BRANCHED = re.compile(r"nvidia_(?:\d{3}|current|legacy\w*|tesla\w*)$")
+_BRANCHED = regex(r"nvidia_(?:\d{3}|current|legacy\w*|tesla\w*)$")
 _MOST = 256
 
 

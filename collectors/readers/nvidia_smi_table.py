@@ -16,34 +16,33 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from collectors.readers._lines import BDF, MOST_COLUMNS, command_of, is_quoted
+from collectors.readers._regex import regex
 from collectors.readers._samples import kept, time_s
 from kb.evidence import Looked, Observed, Reader, Reading, Section
 from kb.facts import Gpu, GpuMemorySample, GpuProcess, NvidiaSmi, NvmlError
 
-_HEADER = re.compile(
+_HEADER = regex(
     r"\|\s{0,4}NVIDIA-SMI\s{1,60}(?P<tool>\S{1,30})\s{1,60}(?:Driver|KMD) Version:\s{0,60}(?P<driver>\S{1,30})"
     r"\s{1,80}(?:CUDA (?:UMD )?Version:\s{0,60}(?P<cuda>\S{1,30})\s{1,60})?\|"
 )
-_NUMBER = re.compile(r"\d{1,5}(?:\.\d{1,5}){1,3}$")
-_NAME_CELL = re.compile(
+_NUMBER = regex(r"\d{1,5}(?:\.\d{1,5}){1,3}$")
+_NAME_CELL = regex(
     r"\s{0,8}(?P<index>\d{1,3})\s{1,8}(?P<name>\S.{0,60}?)\s{1,40}(?:On|Off|N/A|ERR!|WDDM|TCC|MCDM)\s{0,8}$"
 )
-_BUS_CELL = re.compile(rf"\s{{0,20}}(?P<bdf>{BDF})\s{{1,8}}(?:On|Off|N/A|ERR!)\s{{0,8}}$")
-_MEMORY_CELL = re.compile(r"\s{0,20}(?P<used>\d{1,9})\s?MiB\s{0,8}/\s{0,8}(?P<total>\d{1,9})\s?MiB\s{0,8}$")
-_LOAD_CELL = re.compile(r"\s{0,20}(?P<load>\d{1,3})%")
-_PROCESS_CELL = re.compile(
+_BUS_CELL = regex(rf"\s{{0,20}}(?P<bdf>{BDF})\s{{1,8}}(?:On|Off|N/A|ERR!)\s{{0,8}}$")
+_MEMORY_CELL = regex(r"\s{0,20}(?P<used>\d{1,9})\s?MiB\s{0,8}/\s{0,8}(?P<total>\d{1,9})\s?MiB\s{0,8}$")
+_LOAD_CELL = regex(r"\s{0,20}(?P<load>\d{1,3})%")
+_PROCESS_CELL = regex(
     r"\s{0,8}(?P<index>\d{1,3})\s{1,8}(?:(?:N/A|\d{1,3})\s{1,8}(?:N/A|\d{1,3})\s{1,20})?(?P<pid>\d{1,10})\s{1,20}"
     r"(?:C\+G|M\+C|C|G)\s{1,8}(?P<name>\S?.{0,80}?)\s{1,60}(?:(?P<used>\d{1,9})MiB|N/A)\s{0,8}$"
 )
-_LISTED = re.compile(
-    r"\s{0,8}GPU (?P<index>\d{1,3}): (?P<name>.{1,80}) \(UUID: (?P<uuid>GPU-[0-9a-f-]{8,60})\)\s*$"
-)
-_VERSION_LINE = re.compile(
+_LISTED = regex(r"\s{0,8}GPU (?P<index>\d{1,3}): (?P<name>.{1,80}) \(UUID: (?P<uuid>GPU-[0-9a-f-]{8,60})\)\s*$")
+_VERSION_LINE = regex(
     r"(?:NVIDIA SMI)?[\s|]{0,60}(?P<what>NVIDIA-SMI|NVML|DRIVER|KMD|CUDA(?: UMD)?) [vV]ersion\s{0,20}"
     r": (?P<value>\S.{0,30}?)\s*$"
 )
-_WSL = re.compile(r"microsoft-standard-WSL|/usr/lib/wsl/|\bWSL2?\b")
-_WINDOWS_RELEASE = re.compile(r"(\d{3})\.\d\d$")
+_WSL = regex(r"microsoft-standard-WSL|/usr/lib/wsl/|\bWSL2?\b")
+_WINDOWS_RELEASE = regex(r"(\d{3})\.\d\d$")
 _MOST_GPUS = 256
 _MOST_PROCESSES = 512
 

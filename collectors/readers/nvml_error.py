@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from collectors.readers._lines import BDF, MOST_COLUMNS, command_of, is_lead, is_quoted
+from collectors.readers._regex import regex
 from kb.evidence import Reader, Reading, Section
 from kb.facts import Gpu, NvidiaSmi, NvmlError
 
@@ -51,24 +52,24 @@ _TEXTS: tuple[tuple[str, Problem], ...] = (
     ("gpuislost", "gpu-lost"),
     ("gpu_is_lost", "gpu-lost"),
 )
-_INIT = re.compile(r"Failed to initialize NVML: (?P<text>[\w/ .:-]{1,80}?)\.?\s*$")
-_LIBRARY = re.compile(r"\s{0,8}NVML library version: (?P<version>\d{1,4}(?:\.\d{1,4}){1,3})\s*$")
-_NOT_LOADED = re.compile(r"NVIDIA-SMI has failed because it couldn't communicate with (?:the )?NVIDIA driver\.")
-_NO_LIBRARY = re.compile(r"NVIDIA-SMI couldn't find libnvidia-ml\.so library")
-_NO_DEVICES = re.compile(r"(?:[\s|]{0,60}Failed: )?No devices were found\.?\s*$")
-_HANDLE = re.compile(
+_INIT = regex(r"Failed to initialize NVML: (?P<text>[\w/ .:-]{1,80}?)\.?\s*$")
+_LIBRARY = regex(r"\s{0,8}NVML library version: (?P<version>\d{1,4}(?:\.\d{1,4}){1,3})\s*$")
+_NOT_LOADED = regex(r"NVIDIA-SMI has failed because it couldn't communicate with (?:the )?NVIDIA driver\.")
+_NO_LIBRARY = regex(r"NVIDIA-SMI couldn't find libnvidia-ml\.so library")
+_NO_DEVICES = regex(r"(?:[\s|]{0,60}Failed: )?No devices were found\.?\s*$")
+_HANDLE = regex(
     rf"Unable to determine the device handle for (?:GPU|gpu)\s?(?P<bdf>{BDF})?\S{{0,30}}: (?P<text>.{{1,120}})$"
 )
-_CONTAINER = re.compile(r"nvidia-container-cli: (?:initialization error: )?nvml error: (?P<text>[\w/ ]{1,60})")
-_CONTAINER_LIBRARY = re.compile(
+_CONTAINER = regex(r"nvidia-container-cli: (?:initialization error: )?nvml error: (?P<text>[\w/ ]{1,60})")
+_CONTAINER_LIBRARY = regex(
     r"nvidia-container-cli: (?:initialization error: )?load library failed: libnvidia-ml\.so"
 )
-_BINDING = re.compile(r"(?:\w{1,20}\.){0,3}NVMLError_(?P<text>[A-Z]\w{2,40}): ")
+_BINDING = regex(r"(?:\w{1,20}\.){0,3}NVMLError_(?P<text>[A-Z]\w{2,40}): ")
 _WHOLE: tuple[tuple[re.Pattern[str], Problem], ...] = (
     (_NOT_LOADED, "driver-not-loaded"),
     (_NO_LIBRARY, "library-not-found"),
 )
-_SAYS_ERROR = re.compile(r"\b(?:ERROR|Error|error): $")
+_SAYS_ERROR = regex(r"\b(?:ERROR|Error|error): $")
 _MARKERS = (
     "Failed to initialize NVML",
     "NVIDIA-SMI has failed",
@@ -128,7 +129,7 @@ def _of_nvidia_smi(section: Section, line: str) -> NvmlError | None:
 def _of_others(line: str) -> NvmlError | None:
     match = _CONTAINER.search(line) or _CONTAINER_LIBRARY.search(line)
     if match and not is_quoted(line[: match.start()]):
-        problem = _problem(match["text"]) if match.re is _CONTAINER else "library-not-found"
+        problem = _problem(match["text"]) if match.re.pattern == _CONTAINER.pattern else "library-not-found"
         return NvmlError(problem=problem, tool="nvidia-container-cli")
     match = _BINDING.search(line)
     if match and is_lead(line[: match.start()]):

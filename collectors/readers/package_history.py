@@ -10,36 +10,36 @@ package the last is told. Lines cut in the middle give what is whole of them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Literal
 
 from collectors.readers._package_names import DRIVER_ROLES, meaning_of
+from collectors.readers._regex import regex
 from kb.evidence import Reader, Reading, Section
 from kb.facts import PackageEvent
 
 Action = Literal["install", "upgrade", "remove"]
 
-_DPKG = re.compile(
+_DPKG = regex(
     r"(?P<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (?P<action>install|upgrade|remove|purge) "
     r"(?P<name>[a-z0-9][a-z0-9+.-]{1,100})(?::\w{2,12})? (?P<old>\S{1,150}) (?P<new>\S{1,150})\s*$"
 )
-_APT_DATE = re.compile(r"Start-Date: (?P<time>\d{4}-\d\d-\d\d\s{1,4}\d\d:\d\d:\d\d)")
-_APT = re.compile(r"(?P<action>Install|Upgrade|Downgrade|Remove|Purge): (?=[a-z0-9])")
-_APT_ITEM = re.compile(r"([a-z0-9][a-z0-9+.-]{1,100})(?::\w{2,12})? \(([^(),]{1,150})(?:, ([^(),]{1,150}))?\)")
-_DNF = re.compile(
+_APT_DATE = regex(r"Start-Date: (?P<time>\d{4}-\d\d-\d\d\s{1,4}\d\d:\d\d:\d\d)")
+_APT = regex(r"(?P<action>Install|Upgrade|Downgrade|Remove|Purge): (?=[a-z0-9])")
+_APT_ITEM = regex(r"([a-z0-9][a-z0-9+.-]{1,100})(?::\w{2,12})? \(([^(),]{1,150})(?:, ([^(),]{1,150}))?\)")
+_DNF = regex(
     r"(?:(?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\S{0,6}) (?:SUBDEBUG|INFO|DEBUG) "
     r"|(?P<syslog>\S{2,8} +\d{1,2} \d\d:\d\d:\d\d|\S{10,40}) \S{1,99} (?:dnf|yum|dnf-automatic)(?:\[\d{1,10}\])?: "
     r"|(?P<yum>[A-Z][a-z]{2} \d\d \d\d:\d\d:\d\d) )"
     r"(?P<action>Install|Installed|Upgrade|Upgraded|Update|Updated|Erase|Erased|Removed|Remove): "
     r"(?:\d{1,3}:)?(?P<name>[\w+.-]{1,100}?)-(?P<version>(?:\d{1,3}:)?\d[\w.+~^]{0,60}-[\w.+~^]{1,60})\s*$"
 )
-_ARCHITECTURE = re.compile(r"\.(?:x86_64|aarch64|noarch|i[3-6]86|ppc64le)$")
-_PACMAN = re.compile(
+_ARCHITECTURE = regex(r"\.(?:x86_64|aarch64|noarch|i[3-6]86|ppc64le)$")
+_PACMAN = regex(
     r"\[(?P<time>[\d: T+-]{16,30})\] \[ALPM\] (?P<action>installed|upgraded|downgraded|reinstalled|removed) "
     r"(?P<name>[\w@+.-]{1,80}) \((?P<old>[^()\s]{1,60})(?: -> (?P<new>[^()\s]{1,60}))?\)"
 )
-_ZYPP = re.compile(
+_ZYPP = regex(
     r"(?P<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\|(?P<action>install|remove)\s{0,2}\|(?P<name>[^|]{1,100})"
     r"\|(?P<version>[^|]{1,100})\|"
 )

@@ -17,6 +17,7 @@ from typing import Literal
 
 from collectors.readers._lines import MOST_COLUMNS, command_of
 from collectors.readers._package_names import meaning_of
+from collectors.readers._regex import regex
 from kb.evidence import Looked, Reader, Reading, Reason, Section
 from kb.facts import Package
 
@@ -34,36 +35,36 @@ _STATES: dict[str, State] = {
 }
 _DEB_ARCHITECTURES = r"amd64|arm64|i386|all|ppc64el|armhf|riscv64|s390x"
 _RPM_ARCHITECTURES = r"x86_64|aarch64|noarch|i[3-6]86|ppc64le|s390x|src"
-_DPKG = re.compile(
+_DPKG = regex(
     r"\s{0,8}[uirph](?P<state>[ncHUFWti])R?\s{1,4}(?P<name>[a-z0-9][a-z0-9+.-]{1,100})(?::(?P<of>\w{2,12}))?\s{1,150}"
     rf"(?P<version>\d\S{{0,150}})(?:\s{{1,150}}(?P<architecture>{_DEB_ARCHITECTURES})(?=\s|$))?(?P<rest>.{{0,200}})"
 )
-_APT = re.compile(
+_APT = regex(
     r"(?P<name>[a-z0-9][a-z0-9+.-]{1,100})/\S{0,80}?(?P<now>now)? (?P<version>\d\S{0,150})"
     rf" (?P<architecture>{_DEB_ARCHITECTURES})(?: \[(?P<states>[^\]]{{1,100}})\])?\s*$"
 )
-_QUERY = re.compile(
+_QUERY = regex(
     rf"(?P<name>[a-z0-9][a-z0-9+.-]{{1,100}})(?::(?P<architecture>{_DEB_ARCHITECTURES}))?\s{{1,150}}"
     r"(?P<version>\d\S{0,100}-\d\S{0,60})\s*$"
 )
-_RPM = re.compile(
+_RPM = regex(
     r"(?P<name>[\w+.-]{1,100})-(?P<version>(?:\d{1,3}:)?\d[\w.+~^]{0,60})-(?P<release>[\w.+~^]{1,60})"
     rf"\.(?P<architecture>{_RPM_ARCHITECTURES})(?:\s{{1,150}}\S.{{0,60}})?$"
 )
-_DNF = re.compile(
+_DNF = regex(
     rf"(?P<name>[\w+.-]{{1,100}})\.(?P<architecture>{_RPM_ARCHITECTURES})\s{{1,150}}"
     r"(?P<version>(?:\d{1,3}:)?\d[\w.+~^-]{1,80})\s{1,150}@?[\w.-]{1,60}\s*$"
 )
-_PACMAN = re.compile(
+_PACMAN = regex(
     r"(?:local/)?(?P<name>[a-z0-9][\w@+.-]{1,80}) (?P<version>(?:\d{1,3}:)?\d[\w.+~]{0,60}-\d[\d.]{0,8})\s*$"
 )
-_DEBIAN = re.compile(r"ubuntu|\+deb|~bpo|lambda|^[a-z0-9+.-]{1,100}(?::|-\d{3}(?:-server|-open)*\s)")
+_DEBIAN = regex(r"ubuntu|\+deb|~bpo|lambda|^[a-z0-9+.-]{1,100}(?::|-\d{3}(?:-server|-open)*\s)")
 _WORDS = ("nvidia", "cuda", "nccl", "datacenter-gpu", "nvlsm", "fabricmanager", "gdrcopy")
-_DPKG_HEADER = re.compile(r"\+\+\+-(={1,400})-(={1,400})-")
-_TRANSITIONAL = re.compile(r"transitional", re.IGNORECASE)
+_DPKG_HEADER = regex(r"\+\+\+-(={1,400})-(={1,400})-")
+_TRANSITIONAL = regex(r"transitional", re.IGNORECASE)
 _MOST_JUDGED = 200
 """Lines that must all be rows for a text to pass as a whole listing."""
-_LISTS = re.compile(r"(?:dpkg (?:-l|--list)|dpkg-query|rpm -qa|rpm --query|dnf list|yum list|pacman -Q|apt list)")
+_LISTS = regex(r"(?:dpkg (?:-l|--list)|dpkg-query|rpm -qa|rpm --query|dnf list|yum list|pacman -Q|apt list)")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,98 @@
+"""Lines by which a process says without a traceback that it, or its peer, has failed. No reader.
+
+c10d's watchdog and heartbeat monitor, C++ `terminate called`, `Fatal Python error`, custom all-reduce
+kernels, nccl-tests and CUDA samples, the supervisors of SGLang and vLLM, Slurm.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from collectors.readers._regex import regex
+from collectors.readers.error_classes import ErrorClass
+
+_RANK = r"\[[^\]]{0,80}Rank \d{1,7}\] "
+
+_LINES: tuple[tuple[str, ErrorClass | None, bool | None, str], ...] = (
+    (
+        "NCCL watchdog timeout",
+        "timeout",
+        True,
+        rf"(?:{_RANK})?Watchdog caught collective operation timeout: ",
+    ),
+    (
+        "NCCL watchdog timeout",
+        "timeout",
+        True,
+        rf"(?:\s{{0,8}}what\(\): )?\s{{0,4}}{_RANK}.{{0,160}}Watchdog caught",
+    ),
+    ("NCCL watchdog exception", None, None, rf"{_RANK}.{{0,60}}terminated with exception: (?P<text>.{{3,}})"),
+    ("NCCL heartbeat timeout", "timeout", True, rf"(?:{_RANK})?Heartbeat monitor timed out"),
+    ("NCCL heartbeat timeout", "timeout", True, rf"(?:{_RANK})?ProcessGroupNCCL's watchdog got stuck"),
+    ("C++ exception", None, None, r"\s{0,8}what\(\): {1,4}(?P<text>.{3,})"),
+    ("Python crash", "other", None, r"Fatal Python error: (?P<text>.{3,})"),
+    ("signal", "other", False, r"(?:\[[\w.-]{1,64}:[\d: ]{1,40}\] )?Caught signal \d{1,2} \("),
+    ("custom all-reduce kernel", "cuda", False, r"Failed: Cuda error \S{1,200}:\d{1,6} '"),
+    ("CUDA failure", "cuda", False, r"Cuda failure \S{1,200}:\d{1,6}:? '"),
+    ("CUDA initialization", "cuda", False, r".{0,200}UserWarning: (?P<text>CUDA initialization: .{3,})"),
+    ("CUDA initialization", "cuda", False, r"cudaGetDeviceCount returned \d{1,4}"),
+    ("CUDA allocation", "cuda", False, r"Failed to allocate device vector A \(error code "),
+    ("C++ exception", None, None, r"C\+\+ exception with description \"(?P<text>.{3,})\" thrown"),
+    (
+        "CUDA failure",
+        "cuda",
+        False,
+        r".{0,200}(?:DriverError\(|\[|failed call to cuInit: )CUDA_ERROR_[A-Z_]{3,60}",
+    ),
+    ("NCCL test failure", "nccl", None, r"(?:[\w.-]{1,64}: )?Test NCCL failure \S{1,80}:\d{1,6} '"),
+    ("CUDA test failure", "cuda", False, r"(?:[\w.-]{1,64}: )?Test CUDA failure \S{1,80}:\d{1,6} '"),
+    (
+        "SGLang watchdog timeout",
+        "timeout",
+        True,
+        r"(?:\w{1,20} )?[Ww]atchdog timeout \(self\.watchdog_timeout=",
+    ),
+    ("SGLang child failed", "remote", True, r"Received sigquit from a child process\."),
+    (
+        "vLLM worker silent",
+        "timeout",
+        True,
+        r"No available shared memory broadcast block found in \d{1,6} sec",
+    ),
+    ("vLLM engine failed", "remote", True, r"Engine ?[Cc]ore (?:failed to start|encountered a fatal error)"),
+    ("vLLM engine failed", "remote", True, r"Engine ?[Cc]ore proc .{1,40} died"),
+    ("vLLM worker died", "remote", True, r"Worker proc \S{1,64} died unexpectedly"),
+    ("GPU memory held", "gpu-memory", False, r"Free memory on device .{0,40}on startup is less than desired"),
+    ("out-of-memory kill", "host-memory", False, r"slurmstepd: error: Detected \d{1,6} oom[-_]kill event"),
+    ("MPI slots", "config", False, r"There are not enough slots available in the system"),
+    ("client socket timeout", "timeout", True, r"The client socket has timed out after "),
+)
+_FATAL = tuple((error, class_, consequence, regex(text)) for error, class_, consequence, text in _LINES)
+
+QUICK = regex(
+    r"Watchdog|watchdog|terminated with exception|Heartbeat monitor|what\(\):|Fatal Python error"
+    r"|Caught signal|Cuda error|Cuda failure|CUDA initialization|cudaGetDeviceCount returned|device vector A"
+    r"|Test (?:NCCL|CUDA) f|sigquit from|broadcast block found|ngine ?[Cc]ore |died unexpectedly"
+    r"|exception with description|CUDA_ERROR_|Free memory on device|oom[-_]kill event"
+    r"|client socket has timed out|not enough slots"
+)
+"""Whether a line may be one of these; cheap."""
+
+
+class Fatal(NamedTuple):
+    """A fatal line: short name, class and flag where the name settles them, and what it says."""
+
+    error: str
+    class_: ErrorClass | None
+    consequence: bool | None
+    text: str
+
+
+def fatal_line(text: str) -> Fatal | None:
+    """What a line without its stamps says is fatal; None for any other line."""
+    for error, class_, consequence, pattern in _FATAL:
+        match = pattern.match(text)
+        if match is not None:
+            said = match["text"] if "text" in pattern.groupindex else text
+            return Fatal(error, class_, consequence, said)
+    return None

@@ -1,0 +1,136 @@
+"""What launchers and loggers put before a line: which process wrote it, which rank it is, and when.
+
+Launchers: torchrun `[rank0]:`, srun `0: `, mpirun `[1,0]<stderr>:`, docker compose `name-1  | `, kubectl
+`[pod/name/container] `, journald, Ray `(RayWorkerWrapper pid=7, ip=10.0.0.1) `, vLLM `(Worker_TP1 pid=7) `.
+Loggers: SGLang `[2026-01-31 12:00:00 TP0] `, vLLM `INFO 01-31 12:00:00 [core.py:70] `, c10d
+`[E131 12:00:00.123 ProcessGroupNCCL.cpp:616] `, Python logging. A line without any of them is given back
+as it is. No reader: shared by the readers of logs.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from collectors.readers._regex import regex
+
+MOST_COLUMNS = 65_536
+"""Of a longer line the first and the last half of this are looked at."""
+
+_MOST_PREFIXES = 6
+
+_LAUNCHER = regex(
+    r"""
+      \s?\[(?:rank|default)(?P<torchrun>\d{1,6})\]:[ ]?
+    | \[(?:[\w.@-]{1,64}@)?\d{1,6},(?P<mpirun>\d{1,6})\]<std(?:out|err|diag)>:[ ]?
+    | (?P<srun>\d{1,5}):[ ]
+    | \((?P<worker>[A-Za-z_][\w.:]{0,63})?                                      # Ray, vLLM
+        (?:[ ](?P<tag>rank=\d{1,6}|[A-Z]{2,4}\d{1,6}(?:[_ ][A-Z]{2,4}\d{1,6}){0,5}))?
+        [ ]?pid=(?P<pid>\d{1,10})(?:,[ ]ip=(?P<ip>[\w.:]{1,64}))?\)[ ]?
+    | \[pod/[\w.-]{1,253}/(?P<container>[\w.-]{1,253})\][ ]                     # kubectl logs --prefix
+    | [A-Za-z][\w.-]{0,63}[ ]{1,40}\|[ ]                                        # docker compose
+    | \[?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[\d.]{0,12}(?:Z|[+-]\d\d:?\d\d)\]?[ ]    # docker logs -t, CRI
+        (?:std(?:out|err)[ ][FP][ ])?
+    | [A-Z][a-z]{2}[ ]{1,2}\d{1,2}[ ]\d\d:\d\d:\d\d(?:\.\d{1,6})?[ ][\w.-]{1,64}[ ]   # journald
+        (?P<unit>[\w./@-]{1,64}(?:\[\d{1,10}\])?):[ ]
+    | (?:\x1b?\[[0-9;]{1,8}m)+[ ]?
+    """,
+    re.VERBOSE,
+)
+
+_LOGGER = regex(
+    r"""
+      \[(?P<sglang>(?:\d{4}-\d\d-\d\d[ ])?\d\d:\d\d:\d\d)(?P<tags>(?:[ ][A-Z]{2,4}\d{1,6}){0,6})\][ ]?
+    | (?:DEBUG|INFO|WARNING|ERROR|CRITICAL)[ ](?P<vllm>\d\d-\d\d[ ]\d\d:\d\d:\d\d(?:\.\d{1,6})?)[ ]
+        \[?[\w./-]{1,128}:\d{1,6}\][ ]?
+    | \[[EWIF](?P<c10d>\d{3,4}[ ]\d\d:\d\d:\d\d\.\d{1,9})?[ ][\w./-]{1,128}:\d{1,6}\][ ]?(?:\[c10d\][ ])?
+    | [EWIF](?P<glog>\d{4}[ ]\d\d:\d\d:\d\d\.\d{1,9})[ ]+\d{1,10}[ ][\w./-]{1,128}:\d{1,6}\][ ]
+    | \[(?P<deepspeed>\d{4}-\d\d-\d\d[ ]\d\d:\d\d:\d\d,\d{3})\][ ](?:\[[A-Z]{4,8}\][ ]\[[\w./:-]{1,128}\][ ])?
+    | (?P<python>\d{4}-\d\d-\d\d[ ]\d\d:\d\d:\d\d,\d{3})
+        (?:[ ]-[ ][\w.]{1,64}[ ]-[ ][A-Z]{4,8}[ ]-[ ]|[\t ][A-Z]{4,8}[ ][\w./-]{1,64}:\d{1,6}[ ]--[ ])
+    """,
+    re.VERBOSE,
+)
+_TIMES = ("sglang", "vllm", "c10d", "glog", "deepspeed", "python")
+_BAR_ENDS = ("/s]", "/it]")
+
+
+class Launched(NamedTuple):
+    """A line without its launcher's prefixes. `process` is the same on all lines of one process."""
+
+    rank: str | None
+    text: str
+    process: str
+
+
+class Logged(NamedTuple):
+    """A message without its logger's stamp; time as printed, rank as SGLang tags it: `TP3`, `DP0 TP1`."""
+
+    time: str | None
+    rank: str | None
+    text: str
+
+
+def without_launcher(line: str) -> Launched:
+    """The rank, the line, and the process, of a line that a launcher may have marked. Indentation is kept."""
+    rank = None
+    process: list[str] = []
+    for _ in range(_MOST_PREFIXES):
+        match = _LAUNCHER.match(line)
+        if match is None:
+            break
+        found = _rank_of(match)
+        rank = found or rank
+        mark = found or match["container"] or match["unit"]
+        if match["pid"]:
+            mark = f"{match['worker'] or ''} {match['pid']} {match['ip'] or ''}"
+        if mark:
+            process.append(mark)
+        line = line[match.end() :]
+    return Launched(rank, line, "/".join(process))
+
+
+def _rank_of(match: re.Match[str]) -> str | None:
+    for name in ("torchrun", "mpirun"):
+        if match[name]:
+            return f"rank {int(match[name])}"
+    if match["srun"]:
+        return f"task {int(match['srun'])}"
+    if not match["pid"]:
+        return None
+    if match["tag"]:
+        return match["tag"].replace("rank=", "rank ").replace("_", " ")
+    name, _, tags = (match["worker"] or "").partition("_")
+    if tags and re.fullmatch(r"[A-Z]{2,4}\d+(?:_[A-Z]{2,4}\d+)*", tags):
+        return tags.replace("_", " ")
+    if name in {"EngineCore", "APIServer", "ApiServer", "CoreEngine"}:
+        return None
+    return f"pid {match['pid']}" + (f" on {match['ip']}" if match["ip"] else "")
+
+
+def without_stamp(text: str) -> Logged:
+    """Time, rank tag and message of a line that a logger may have stamped. Indentation is kept."""
+    match = _LOGGER.match(text)
+    if match is None:
+        return Logged(None, None, text)
+    time = next((match[name] for name in _TIMES if match[name]), None)
+    return Logged(time, (match["tags"] or "").strip() or None, text[match.end() :])
+
+
+def clipped(line: str) -> str:
+    """The line, or the two ends of one that is very long."""
+    if len(line) <= MOST_COLUMNS:
+        return line
+    half = MOST_COLUMNS // 2
+    return f"{line[:half]} {line[-half:]}"
+
+
+def after_progress(line: str) -> str:
+    """What stands behind the last progress bar of a line, where something does; else the line itself.
+
+    Bars do not end their lines, so that the next message of any process is glued to them.
+    """
+    line = clipped(line)
+    end = max(line.rfind(end) + len(end) if end in line else 0 for end in _BAR_ENDS)
+    end = max(end, line.rstrip("\r").rfind("\r") + 1)
+    return line[end:] if line[end:].strip() else line

@@ -1,0 +1,98 @@
+"""The records of NCCL's log, whichever of its line forms they have and whatever stands before them.
+
+All forms end their head in `[cudaDev] ` or, for WARN, `[cudaDev] file.cc:line ` or, from 2.30.7,
+`[cudaDev] file.cc:line (function) `, followed by `NCCL LEVEL text`; before it stands `host:pid:tid `. From
+2.26 a time in any format may come first, so the head is read backwards from the level word. Users cut
+`host:pid:tid` off; prose that merely names NCCL has no `[cudaDev]` and gives no record. No reader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from collectors.readers._regex import regex
+from collectors.readers.launcher_prefixes import clipped, without_launcher
+from kb.evidence import Section
+
+_LEVEL = regex(r"\bNCCL (INFO|WARN) ")
+_HEAD_COLUMNS = 400
+_DEVICE = regex(r"\[-?\d{1,4}\]")
+_PLACE = regex(r"[\w./-]{1,250}:\d{1,6}")
+_PROCESS = regex(r"([\w.-]{1,255}):(\d{1,10}):(\d{1,10})$")
+
+
+@dataclass(frozen=True, slots=True)
+class NcclLine:
+    """One record: where it stands, its level and text, and who wrote it as far as the head tells."""
+
+    index: int
+    level: str
+    text: str
+    process: str
+    """`host:pid`, or `[cudaDev]` where the user cut the rest off."""
+    host: str | None
+    pid: int | None
+    thread: str
+    """`host:pid:tid`."""
+    place: str | None
+    """Source file and line of a WARN."""
+    rank: int | None
+    """As the launcher's prefix tells; NCCL's own head does not."""
+
+
+def nccl_lines(section: Section) -> Iterator[NcclLine]:
+    """The INFO and WARN records of the section in order, also where several are glued into one line."""
+    hosts: dict[int, str] = {}
+    for index, whole in section.matching("NCCL INFO ", "NCCL WARN "):
+        line = clipped(whole)
+        matches = list(_LEVEL.finditer(line))
+        launcher_rank = _launcher_rank(line)
+        start = 0
+        for match, following in zip(matches, [*matches[1:], None], strict=False):
+            head = _head(line[start : match.start()])
+            if head is not None:
+                end = len(line) if following is None else following.start()
+                yield _record(index, match[1], line[match.end() : end].strip(), head, hosts, launcher_rank)
+            start = match.end()
+
+
+def _launcher_rank(line: str) -> int | None:
+    rank = without_launcher(line[:_HEAD_COLUMNS]).rank
+    return int(rank.removeprefix("rank ")) if rank is not None and rank.startswith("rank ") else None
+
+
+def _head(text: str) -> tuple[str | None, str | None] | None:
+    """`host:pid:tid` and the source place before a level word; None where this is no head of NCCL's."""
+    words = text[-_HEAD_COLUMNS:].split()
+    place = None
+    if words and words[-1].startswith("(") and words[-1].endswith(")"):
+        words.pop()
+    if words and not _DEVICE.fullmatch(words[-1]) and _PLACE.fullmatch(words[-1]):
+        place = words.pop()
+    if not words or not _DEVICE.fullmatch(words[-1]):
+        return None
+    device = words.pop()
+    match = _PROCESS.search(words[-1][-300:]) if words else None
+    return (match[0] if match else device), place
+
+
+def _record(
+    index: int,
+    level: str,
+    text: str,
+    head: tuple[str | None, str | None],
+    hosts: dict[int, str],
+    launcher_rank: int | None,
+) -> NcclLine:
+    writer, place = head
+    match = _PROCESS.fullmatch(writer or "")
+    if match is None:
+        process = writer or ""
+        return NcclLine(index, level, text, process, None, None, process, place, launcher_rank)
+    host, pid, tid = match[1], int(match[2]), match[3]
+    known = hosts.setdefault(pid, host)
+    if host != known and host.endswith(known):  # another program's text is glued to the front
+        host = known
+    process = f"{host}:{pid}"
+    return NcclLine(index, level, text, process, host, pid, f"{process}:{tid}", place, launcher_rank)

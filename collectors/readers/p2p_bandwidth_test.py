@@ -1,0 +1,84 @@
+"""p2pBandwidthLatencyTest of the CUDA samples: peer access that is offered, peer writes that never arrive.
+
+    Device=0 CAN Access Peer Device=1
+    P2P=Enabled Latency (P2P Writes) Matrix (us)
+       GPU     0      1
+
+Follows cuda-samples 9.0 to 13.1 (Samples/5_Domain_Specific/p2pBandwidthLatencyTest). It never compares data, so
+that it cannot say that a copy is right; only a latency of 10 ms and more between two GPUs in the peer-enabled
+table shows that the flag it waits for does not arrive. A cut table gives the rows that are there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from collectors.readers._regex import regex
+from collectors.readers.number_matrix import matrix_rows
+from kb.evidence import Observed, Reader, Reading, Section
+from kb.facts import PeerAccess, PeerCopy
+
+LOST_US = 10_000
+"""No transfer takes so long: the receiver spins until it gives up."""
+
+_LINE = regex(r"\s{0,8}Device=(\d{1,4}) (CAN|CANNOT) Access Peer Device=(\d{1,4})\s*$")
+_CONNECTIVITY = regex(r"\s{0,8}P2P Connectivity Matrix\s*$")
+_LATENCY = regex(
+    r"\s{0,8}P2P=Enabled Latency \(P2P (?:Writes|Reads)\) Matrix \(us\)|\s{0,8}P2P=Enabled Latency Matrix"
+)
+
+
+def read(section: Section) -> Iterator[Reading]:
+    """PeerAccess of each ordered pair, by line or by matrix; PeerCopy `hung` of pairs whose writes are lost."""
+    access: dict[tuple[int, int], Observed] = {}
+    by_matrix: dict[tuple[int, int], Observed] = {}
+    lost: dict[tuple[int, int], Observed] = {}
+    for index, line in section.matching("Access Peer Device=", "P2P Connectivity Matrix", "P2P=Enabled Latency"):
+        text = line[:200]
+        if (match := _LINE.match(text)) is not None:
+            fact = _access(int(match[1]), int(match[3]), offered=match[2] == "CAN")
+            access.setdefault((fact.src, fact.dst), section.observe(fact, index))
+        elif _CONNECTIVITY.match(text):
+            by_matrix |= _connectivity(section, index)
+        elif _LATENCY.match(text):
+            lost |= _lost_writes(section, index)
+    yield from (access or by_matrix).values()
+    yield from lost.values()
+    if access or by_matrix:
+        yield section.looked(PeerAccess, complete=_is_square(access or by_matrix))
+
+
+def _is_square(pairs: Collection[tuple[int, int]]) -> bool:
+    """Whether each GPU that occurs is paired with each other one."""
+    gpus = {gpu for pair in pairs for gpu in pair}
+    return len(pairs) == len(gpus) * (len(gpus) - 1)
+
+
+def _access(src: int, dst: int, *, offered: bool) -> PeerAccess:
+    return PeerAccess(src=src, dst=dst, offered=offered, reported_by="p2p-tool")
+
+
+def _connectivity(section: Section, title: int) -> dict[tuple[int, int], Observed]:
+    return {
+        (src, dst): section.observe(_access(src, dst, offered=cell == "1"), index)
+        for index, src, cells in matrix_rows(section.lines, title + 1)
+        for dst, cell in cells
+        if src != dst and cell in {"0", "1"}
+    }
+
+
+def _lost_writes(section: Section, title: int) -> dict[tuple[int, int], Observed]:
+    """The pairs of the GPU table below the title; the CPU table after it measures something else."""
+    return {
+        (src, dst): section.observe(PeerCopy(src=src, dst=dst, data="hung"), index)
+        for index, src, cells in matrix_rows(section.lines, title + 1)
+        for dst, cell in cells
+        if src != dst and cell[0].isdecimal() and float(cell) >= LOST_US
+    }
+
+
+READER = Reader(
+    "p2p-bandwidth-test",
+    read,
+    markers=("Access Peer Device=", "P2P Connectivity Matrix", "P2P=Enabled Latency"),
+)

@@ -1,0 +1,60 @@
+"""A check that copies between two GPUs and compares the data, element by element.
+
+    peer copy 0 -> 1: 67108864 elements, 67108864 wrong (dst reads 0.0)
+    peer copy 1 -> 0: 67108864 elements, 0 wrong
+    staged copy 0 -> 1: 67108864 elements, 0 wrong
+
+Follows the check that this program itself proposes: `peer` is a direct copy, `staged` one through host memory.
+The data are right where the number of wrong elements is 0 and only there; a line of any other form, or a cut
+one, gives nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Literal
+
+from collectors.readers._regex import regex
+from kb.evidence import Reader, Reading, Section
+from kb.facts import PeerCopy
+
+_LINE = regex(
+    r"\s{0,20}(?P<route>peer|staged) copy (?P<src>\d{1,4}) -> (?P<dst>\d{1,4}): "
+    r"(?:(?P<elements>\d{1,15}) elements, (?P<wrong>\d{1,15}) wrong(?: \(dst reads (?P<reads>[^)\n]{1,60})\))?"
+    r"|(?P<hung>hung|timed out)(?: after \d{1,6}(?:\.\d{1,3})? s)?)\s*$"
+)
+
+
+def read(section: Section) -> Iterator[Reading]:
+    """One fact for each pair and route; of a pair that was tried again the last result."""
+    found: dict[tuple[int, int, str], tuple[PeerCopy, int]] = {}
+    for index, line in section.matching(" copy "):
+        match = _LINE.match(line[:300])
+        if match is not None:
+            fact = _fact(match)
+            found[fact.src, fact.dst, fact.route] = (fact, index)
+    for fact, index in found.values():
+        yield section.observe(fact, index)
+    if found:
+        yield section.looked(PeerCopy)
+
+
+def _fact(match: re.Match[str]) -> PeerCopy:
+    src, dst = int(match["src"]), int(match["dst"])
+    route: Literal["peer", "staged"] = "staged" if match["route"] == "staged" else "peer"
+    if match["hung"]:
+        return PeerCopy(src=src, dst=dst, data="hung", route=route)
+    wrong = int(match["wrong"])
+    return PeerCopy(
+        src=src,
+        dst=dst,
+        data="right" if wrong == 0 else "wrong",
+        route=route,
+        elements=int(match["elements"]),
+        wrong=wrong,
+        reads=match["reads"],
+    )
+
+
+READER = Reader("peer-copy-check", read, markers=("peer copy ", "staged copy "))

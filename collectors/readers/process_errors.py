@@ -1,0 +1,178 @@
+"""The errors of a job's processes: the last exception of each rank, and fatal lines without a traceback.
+
+    [rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 1 has a total capacity …
+    [2026-01-31 12:00:00 TP6] Scheduler hit an exception: Traceback (most recent call last):
+    [rank3]:[E131 12:10:00.1 ProcessGroupNCCL.cpp:616] [Rank 3] Watchdog caught collective operation timeout: WorkNCCL(
+
+Follows CPython's traceback module, PyTorch 1.8 to 2.14 (c10d), SGLang, vLLM, Ray. What only says that another
+process failed first is marked a consequence. Cut tracebacks give what still names an exception; prose gives
+nothing, since an exception line must begin its line.
+"""  # noqa: E501 - lines of the log as they are
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from collectors.readers._regex import regex
+from collectors.readers.error_classes import Judged, judged
+from collectors.readers.fatal_lines import QUICK, Fatal, fatal_line
+from collectors.readers.launcher_prefixes import after_progress, without_launcher, without_stamp
+from collectors.readers.run_start import START_MARKERS, shows_start
+from collectors.readers.tracebacks import Raised, Stream
+from kb.evidence import Observed, Reader, Reading, Section
+from kb.facts import ProcessError
+
+MOST_TEXT = 400
+MOST_STREAMS = 20_000
+FIRST_UNTAGGED, LAST_UNTAGGED = 2, 3
+"""Different errors that are kept where the log does not tell ranks apart: the first and the last."""
+
+_NOT_ERRORS = frozenset(("ChildFailedError", "SystemExit", "StopIteration"))
+_RANK = regex(r"\[(?:[^\]]{0,80} )?Rank (\d{1,7})\]")
+_NUMBERS = regex(r"0x[0-9a-fA-F]+|\d+")
+_EXCEPTION_HINT = regex(r"Traceback \(most|(?:Error|Exception|Interrupt|Timeout|Exit|Failure)(?:\(\w+\))?:")
+
+
+@dataclass(slots=True)
+class _Error:
+    """One error of one rank and all its repetitions."""
+
+    rank: str | None
+    error: str
+    text: str
+    judged: Judged
+    time: str | None
+    index: int
+    end: int
+    last: int
+    count: int = 1
+
+
+def read(section: Section) -> Iterator[Reading]:
+    """For each rank its last error at first hand, and once each what it says of others' failures."""
+    errors: dict[tuple[str | None, str, str], _Error] = {}
+    for error in _errors(section):
+        key = (error.rank, error.error, _NUMBERS.sub("#", error.text[:120]))
+        known = errors.get(key)
+        if known is None:
+            errors[key] = error
+        else:
+            known.last = max(known.last, error.last)
+            known.count += 1
+    yield from _kept(section, list(errors.values()))
+    whole = shows_start(section)
+    if errors or whole:
+        yield section.looked(ProcessError, complete=whole)
+
+
+def _errors(section: Section) -> Iterator[_Error]:
+    streams: dict[str, Stream] = {}
+    waiting: set[str] = set()
+    for index, line in enumerate(section.lines):
+        if not waiting and not _EXCEPTION_HINT.search(line) and not QUICK.search(line):
+            continue
+        launched = without_launcher(after_progress(line))
+        logged = without_stamp(launched.text)
+        rank = logged.rank or launched.rank
+        fatal = fatal_line(logged.text) if QUICK.search(logged.text) else None
+        if fatal is not None:
+            following = section.lines[index + 1][:200] if index + 1 < len(section.lines) else ""
+            yield _from_line(fatal, index, rank, logged.time, following)
+            continue
+        if launched.process not in streams and len(streams) >= MOST_STREAMS:
+            continue
+        stream = streams.setdefault(launched.process, Stream())
+        for raised in stream.take(logged.text, index, rank, logged.time):
+            yield from _from_exception(raised)
+        (waiting.add if stream.waiting else waiting.discard)(launched.process)
+    for stream in streams.values():
+        for raised in stream.end():
+            yield from _from_exception(raised)
+
+
+def _from_exception(raised: Raised) -> Iterator[_Error]:
+    if raised.error not in _NOT_ERRORS:
+        text = raised.text or raised.error
+        place = (raised.index, raised.end, raised.end)
+        yield _Error(raised.rank, raised.error, text, raised.judged, raised.time, *place)
+
+
+def _from_line(fatal: Fatal, index: int, rank: str | None, time: str | None, following: str) -> _Error:
+    if following.startswith("-> ") and fatal.text.startswith("cudaGetDeviceCount returned "):
+        fatal = fatal._replace(text=f"{fatal.text} {following}")
+    verdict = judged(fatal.error, fatal.text)
+    if fatal.class_ is not None:
+        verdict = verdict._replace(class_=fatal.class_)
+    if fatal.consequence is not None:
+        verdict = verdict._replace(consequence=fatal.consequence)
+    if fatal.error == "Python crash" and "Aborted" in fatal.text:  # abort() follows what was said before
+        verdict = verdict._replace(consequence=True)
+    named = _RANK.search(fatal.text[:400])
+    rank = f"rank {int(named[1])}" if named else rank
+    return _Error(rank, fatal.error, fatal.text.strip(), verdict, time, index, index, index)
+
+
+def _kept(section: Section, errors: list[_Error]) -> Iterator[Observed]:
+    """Of each rank the last error at first hand, of untagged ones the last few; consequences by their name."""
+    own: dict[str | None, list[_Error]] = {}
+    others: dict[tuple[str | None, str], _Error] = {}
+    for error in sorted(errors, key=lambda one: one.last):
+        if not error.judged.consequence:
+            own.setdefault(error.rank, []).append(error)
+        elif (error.rank, error.error) in others:
+            first = min(others[error.rank, error.error], error, key=lambda one: one.index)
+            first.count = others[error.rank, error.error].count + error.count
+            others[error.rank, error.error] = first
+        else:
+            others[error.rank, error.error] = error
+    kept: dict[int, _Error] = {}
+    for rank, them in own.items():
+        chosen = them[-1:]
+        if rank is None:
+            chosen = [*sorted(them, key=lambda one: one.index)[:FIRST_UNTAGGED], *them[-LAST_UNTAGGED:]]
+        kept |= {id(error): error for error in chosen}
+    for error in sorted((*kept.values(), *others.values()), key=lambda one: one.index):
+        fact = ProcessError(
+            rank=error.rank,
+            error=error.error,
+            text=error.text[:MOST_TEXT],
+            class_=error.judged.class_,
+            consequence=error.judged.consequence,
+            time=error.time,
+            count=error.count,
+        )
+        yield section.observe(fact, error.index, error.end)
+
+
+READER = Reader(
+    "process-errors",
+    read,
+    markers=(
+        *(
+            "Traceback (most recent call last)",
+            "Error: ",
+            "Exception: ",
+            "Watchdog caught",
+            "atchdog timeout",
+        ),
+        *("terminated with exception", "Heartbeat monitor timed out", "watchdog got stuck", "  what():  "),
+        *(
+            "Fatal Python error:",
+            "Caught signal ",
+            "Failed: Cuda error ",
+            "Cuda failure ",
+            "died unexpectedly",
+        ),
+        *("CUDA initialization:", "cudaGetDeviceCount returned", "Failed to allocate device vector A"),
+        *("C++ exception with description", "CUDA_ERROR_"),
+        *("Test NCCL failure", "Test CUDA failure", "shared memory broadcast block found", "oom-kill event"),
+        *(
+            "EngineCore failed to start",
+            "Free memory on device",
+            "client socket has timed out",
+            "not enough slots",
+        ),
+        *START_MARKERS,
+    ),
+)

@@ -1,0 +1,128 @@
+"""nvidia-smi's matrices of GPUs: `topo -m`, how devices are connected, and `topo -p2p r|w`, peer access offered.
+
+            GPU0    GPU1    NIC0    CPU Affinity    NUMA Affinity   GPU NUMA ID
+    GPU0     X      NV18    PIX     0-47            0               N/A
+    GPU0     X      CNS
+
+Follows drivers 375 to 610: NICs named `NIC0` or, before 500, `mlx5_0`; the header underlined or not. Of -p2p the
+properties n, a and p are no peer access and give nothing. A matrix that is cut gives the rows that are whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from collectors.readers._regex import regex
+from kb.evidence import Observed, Reader, Reading, Section
+from kb.facts import PeerAccess, TopologyLink
+
+_DEVICE = regex(r"GPU\d{1,3}|NIC\d{1,3}|(?:mlx|hfi|bnxt_re|irdma|efa|rocep|ib|mthca|cxi|rdmap|qedr)[\w.-]{0,30}")
+_LINK = regex(r"X|SYS|NODE|PHB|PXB|PIX|SOC|NV\d{1,3}")
+_STATUS = regex(r"X|OK|CNS|GNS|TNS|NS|DR|U")
+_LOST_ESCAPE = regex(r"\x1b?\[\d{0,3}m")
+_PROPERTY = regex(r"nvidia-smi\b.{0,100}\s-p2p\s{1,4}[\"']?(?P<property>\w)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Matrix:
+    """Columns and rows of one matrix, with the line of each row."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[int, str, tuple[str, ...]], ...]
+
+    def cells(self) -> Iterator[tuple[int, str, str, str]]:
+        """Line, row, column and value of each cell off the diagonal."""
+        for index, row, values in self.rows:
+            for column, value in zip(self.columns, values, strict=False):
+                if column != row:
+                    yield index, row, column, value
+
+
+def read(section: Section) -> Iterator[Reading]:
+    """TopologyLink for each pair with a GPU in it, once; PeerAccess for each ordered pair of GPUs."""
+    links: dict[tuple[str, str], Observed] = {}
+    access: dict[tuple[int, int], Observed] = {}
+    whole = True
+    for matrix in _matrices(section.lines):
+        values = {value for *_, value in matrix.cells()}
+        whole = whole and {name for _, name, _ in matrix.rows} == set(matrix.columns)
+        if values and all(_LINK.fullmatch(value) for value in values):
+            links |= _links(section, matrix, known=set(links))
+        elif values and all(_STATUS.fullmatch(value) for value in values) and _is_access(section, values):
+            access |= _access(section, matrix)
+    yield from links.values()
+    yield from access.values()
+    if links:
+        yield section.looked(TopologyLink, complete=whole)
+    if access:
+        yield section.looked(PeerAccess, complete=whole)
+
+
+def _matrices(lines: Sequence[str]) -> Iterator[_Matrix]:
+    index = 0
+    while index < len(lines):
+        columns = _header(lines[index]) if "GPU0" in lines[index] else ()
+        index += 1
+        if not columns:
+            continue
+        rows = []
+        while index < len(lines) and (row := _row(lines[index], columns)) is not None:
+            rows.append((index, *row))
+            index += 1
+        yield _Matrix(columns, tuple(rows))
+
+
+def _header(line: str) -> tuple[str, ...]:
+    """The device names of a header line; nothing where the line is a row or anything else."""
+    words = _LOST_ESCAPE.sub("", line[:8000]).replace("CPU Affinity", " CPU Affinity").split()
+    names: list[str] = []
+    for word in words:
+        if not _DEVICE.fullmatch(word):
+            break
+        names.append(word)
+    rest = words[len(names) : len(names) + 1]
+    return tuple(names) if names and names[0] == "GPU0" and rest in ([], ["CPU"]) else ()
+
+
+def _row(line: str, columns: tuple[str, ...]) -> tuple[str, tuple[str, ...]] | None:
+    words = line[:8000].split()
+    if not words or words[0] not in columns or len(words) <= len(columns):
+        return None
+    return words[0], tuple(words[1 : len(columns) + 1])
+
+
+def _links(section: Section, matrix: _Matrix, *, known: set[tuple[str, str]]) -> dict[tuple[str, str], Observed]:
+    found: dict[tuple[str, str], Observed] = {}
+    for index, row, column, value in matrix.cells():
+        src, dst = (row, column) if row.startswith("GPU") else (column, row)
+        pairs = {(src, dst), (dst, src)}
+        if src.startswith("GPU") and not pairs & (known | found.keys()):
+            found[src, dst] = section.observe(TopologyLink(src=src, dst=dst, link=value), index)
+    return found
+
+
+def _is_access(section: Section, values: set[str]) -> bool:
+    """Whether the matrix is of reads or writes; where no command tells, NS alone may be of another property."""
+    command = _PROPERTY.search(section.command) if section.command is not None else None
+    if command is not None:
+        return command["property"] in {"r", "w"}
+    return bool(values - {"NS", "X"})
+
+
+def _access(section: Section, matrix: _Matrix) -> dict[tuple[int, int], Observed]:
+    found: dict[tuple[int, int], Observed] = {}
+    for index, row, column, value in matrix.cells():
+        if row.startswith("GPU") and column.startswith("GPU"):
+            src, dst = int(row[3:]), int(column[3:])
+            fact = PeerAccess(src=src, dst=dst, offered=value == "OK", status=value, reported_by="topo-p2p")
+            found[src, dst] = section.observe(fact, index)
+    return found
+
+
+READER = Reader(
+    "topology-matrix",
+    read,
+    markers=("GPU0\t", "GPU0 ", "CPU Affinity"),
+    commands=("nvidia-smi topo",),
+)
