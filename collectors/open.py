@@ -9,19 +9,22 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from pathlib import Path
 from typing import Final
 
 from pydantic import ValidationError
 
-from collectors.archives import MOST_BYTES_OF_A_FILE, MOST_FILES, Load, decompressed, members
+from collectors.archives import MOST_BYTES, MOST_BYTES_OF_A_FILE, MOST_FILES, Content, Load, decompressed, members
 from kb.bundle import MANIFEST, Artifact, Bundle
 from kb.errors import InputError
 from kb.evidence import Reason, Unread
 
 STDIN: Final = "-"
+BLANK: Final = b"\0\t\n\r "
+SCHEMA: Final = b'"diagnose.bundle/1"'
 
 SHELL_ERRORS: Final = {
     "absent": "{what}: No such file or directory",
@@ -67,15 +70,14 @@ def open_evidence(paths: Iterable[str]) -> Opened:
     """
     opened = Opened()
     names = list(paths)
-    for name in names:
+    for name, prefix in zip(names, short_names(names), strict=True):
         part = _open_one(name)
-        if not part.files:
+        if not any(file.content.strip(BLANK) for file in part.files):
             why = f": {part.unread[0].what}: {part.unread[0].consequence}" if part.unread else ""
             raise InputError(
                 f"expected evidence, found none in {name}{why}; give a bundle, a directory, a log or an archive"
             )
-        files = part.files if len(names) == 1 else [_prefixed(file, name) for file in part.files]
-        opened.files += files
+        opened.files += part.files if len(names) == 1 else _prefixed(part, prefix)
         opened.inputs += [
             replace(one, files=len(part.files), bytes=sum(len(file.content) for file in part.files))
             for one in part.inputs
@@ -84,14 +86,28 @@ def open_evidence(paths: Iterable[str]) -> Opened:
     return opened
 
 
-def _prefixed(file: File, name: str) -> File:
-    prefix = Path(name).name
-    return file if file.path == prefix else replace(file, path=f"{prefix}/{file.path}")
+def short_names(paths: Sequence[str]) -> list[str]:
+    """The shortest ends of the paths that tell them apart."""
+    parts = [(path,) if path == STDIN else Path(os.path.abspath(path)).parts for path in paths]  # noqa: PTH100
+    for length in range(1, max(map(len, parts), default=0) + 1):
+        ends = ["/".join(part[-length:]) for part in parts]
+        if len(set(ends)) == len(ends):
+            return ends
+    return list(paths)
+
+
+def _prefixed(part: Opened, prefix: str) -> list[File]:
+    """The files of one input under paths that tell from which input they are."""
+    kinds = {one.kind for one in part.inputs}
+    if "stdin" in kinds:
+        return part.files
+    alone = "file" in kinds
+    return [replace(file, path=prefix if alone else f"{prefix}/{file.path}") for file in part.files]
 
 
 def _open_one(name: str) -> Opened:
     if name == STDIN:
-        content = sys.stdin.buffer.read(MOST_BYTES_OF_A_FILE)
+        content = sys.stdin.buffer.read(MOST_BYTES_OF_A_FILE + 1) if sys.stdin is not None else b""
         return _from_bytes("(standard input)", content, "stdin")
     path = Path(name)
     try:
@@ -120,24 +136,41 @@ def _from_directory(root: Path, name: str) -> Opened:
     opened = Opened([Input(name, "directory")])
     contents: dict[str, Load] = {}
     for path in _walk(root, opened.unread):
-        contents[path.relative_to(root).as_posix()] = lambda path=path: _read(path)  # type: ignore[misc]
+        contents[path.relative_to(root).as_posix()] = lambda path=path: Content(_read(path))  # type: ignore[misc]
     return _assembled(opened, contents)
 
 
 def _walk(root: Path, unread: list[Unread]) -> Iterator[Path]:
-    """Regular files below root, sorted; links and special files are not followed."""
+    """Regular files below root; links and special files are not followed, and told."""
     count = 0
-    for folder, folders, files in os.walk(root):
+    passed: list[Path] = []
+
+    def closed(error: OSError) -> None:
+        unread.append(_not_read(str(error.filename), error))
+
+    for folder, folders, files in os.walk(root, onerror=closed):
         folders.sort()
-        for file in sorted(files):
-            path = Path(folder, file)
-            if not stat.S_ISREG(path.lstat().st_mode):
+        for path in (Path(folder, name) for name in (*folders, *sorted(files))):
+            mode = _mode(path)
+            if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+                passed.append(path)
+            if not stat.S_ISREG(mode):
                 continue
             count += 1
             if count > MOST_FILES:
                 unread.append(Unread(str(root), "truncated", f"only its first {MOST_FILES} files were read"))
                 return
             yield path
+    if passed:
+        why = f"a link or special file is not followed; {len(passed)} of them here"
+        unread.append(Unread(str(passed[0]), "not-collected", why))
+
+
+def _mode(path: Path) -> int:
+    try:
+        return path.lstat().st_mode
+    except OSError:  # gone since it was listed
+        return 0
 
 
 def _read(path: Path) -> bytes:
@@ -148,7 +181,7 @@ def _read(path: Path) -> bytes:
 def _from_bytes(name: str, content: bytes, kind: str, shown: str | None = None) -> Opened:
     opened = Opened([Input(shown or name, kind)])
     plain, inner = decompressed(name, content, opened.unread)
-    packed = members(plain, opened.unread)
+    packed = members(plain.data, opened.unread)
     if packed is not None:
         opened.inputs = [Input(shown or name, "archive")]
         return _assembled(opened, packed)
@@ -157,44 +190,61 @@ def _from_bytes(name: str, content: bytes, kind: str, shown: str | None = None) 
 
 def _assembled(opened: Opened, contents: Mapping[str, Load]) -> Opened:
     manifests = [path for path in contents if path.rsplit("/", 1)[-1] == MANIFEST]
-    bundles = {
-        path.removesuffix(MANIFEST): bundle for path in manifests if (bundle := _manifest(contents[path]()))
-    }
+    bundles = {path.removesuffix(MANIFEST): bundle for path in manifests if (bundle := _manifest(contents[path]))}
     known = {}
     for base, bundle in bundles.items():
         opened.inputs = [replace(one, kind="bundle", host=one.host or bundle.host) for one in opened.inputs]
         for artifact in bundle.artifacts:
             known[base + (artifact.path or f"({artifact.name or artifact.file})")] = artifact
-    for path, load in contents.items():
+    size = 0
+    for path, load in sorted(contents.items(), key=itemgetter(0)):
         if path.removesuffix(MANIFEST) in bundles and path.endswith(MANIFEST):
             continue
-        _add(opened, path, load, known.get(path))
+        if size > MOST_BYTES:
+            opened.unread.append(Unread(path, "truncated", "it and all later files were not read: too many bytes"))
+            break
+        size += _add(opened, path, load, known.get(path), taken=contents)
     for path, artifact in known.items():
         if path not in contents:
             _add_missing(opened, path, artifact)
     return opened
 
 
-def _manifest(content: bytes) -> Bundle | None:
+def _manifest(load: Load) -> Bundle | None:
+    """The bundle that a manifest describes; None where it can't be read or is that of something else."""
     try:
-        return Bundle.model_validate_json(content)
-    except ValidationError:
+        content = load().data
+        return Bundle.model_validate_json(content) if SCHEMA in content else None
+    except (ValidationError, OSError):
         return None
 
 
-def _add(opened: Opened, path: str, load: Load, artifact: Artifact | None) -> None:
+def _add(opened: Opened, path: str, load: Load, artifact: Artifact | None, taken: Container[str]) -> int:
+    """Adds the file, or why it can't be read; its size."""
     try:
-        content = load()
+        content, cut = load()
     except OSError as error:
-        reason: Reason = "no-permission" if isinstance(error, PermissionError) else "unreadable"
-        opened.unread.append(Unread(path, reason, f"it was not read: {_reason(error)}"))
-        return
+        opened.unread.append(_not_read(path, error))
+        return 0
     if len(content) > MOST_BYTES_OF_A_FILE:
-        content = content[:MOST_BYTES_OF_A_FILE]
+        content, cut = content[:MOST_BYTES_OF_A_FILE], True
         opened.unread.append(Unread(path, "truncated", f"only its first {MOST_BYTES_OF_A_FILE} bytes were read"))
-    plain, inner = decompressed(path, content, opened.unread)
-    truncated = artifact is not None and (artifact.truncated or artifact.outcome != "ok")
-    opened.files.append(File(inner, plain, _command(artifact), truncated))
+    plain, inner = decompressed(path, content, opened.unread, MOST_BYTES_OF_A_FILE)
+    cut = cut or plain.cut or (artifact is not None and not _is_whole(artifact))
+    shown = path if inner in taken else inner
+    opened.files.append(File(shown, plain.data, _command(artifact), truncated=cut))
+    return len(plain.data)
+
+
+def _is_whole(artifact: Artifact) -> bool:
+    """Whether nothing is missing. A command that ends with another status than 0, silently, has answered no."""
+    silent = artifact.outcome == "failed" and artifact.error == f"exit code {artifact.exit_code}"
+    return not artifact.truncated and (artifact.outcome == "ok" or silent)
+
+
+def _not_read(path: str, error: OSError) -> Unread:
+    reason: Reason = "no-permission" if isinstance(error, PermissionError) else "unreadable"
+    return Unread(path, reason, f"it was not read: {_reason(error)}")
 
 
 def _command(artifact: Artifact | None) -> str | None:
@@ -217,7 +267,8 @@ def _add_missing(opened: Opened, path: str, artifact: Artifact) -> None:
         text = f"cat: {SHELL_ERRORS[artifact.outcome].format(what=what)}"
     else:
         reason: Reason = "timed-out" if artifact.outcome == "timed-out" else "not-collected"
-        opened.unread.append(Unread(what, reason, artifact.error or f"the collector says: {artifact.outcome}"))
+        why = "the manifest names it, and it is not there" if artifact.outcome == "ok" else artifact.outcome
+        opened.unread.append(Unread(what, reason, artifact.error or f"the collector says: {why}"))
         return
     if artifact.outcome == "no-permission":
         opened.unread.append(Unread(what, "no-permission", "collect again as root to have it"))

@@ -18,16 +18,25 @@ PROMPT = re.compile(
     r"""
     (?:\([\w.-]{1,40}\)\s)?                                   # a Python environment
     (?: \$\s
-      | [\w.-]{1,64}@[\w.-]{1,64}[:\s]?[^\s$#]{0,200}\s?[$#]\s   # user@host:dir$
+      | [\w.-]{1,64}@[\w.-]{1,64}(?![\w.-])[:\s]?[^\s$#]{0,200}\s?[$#]\s   # user@host:dir$
       | \[[\w.-]{1,64}@[\w.-]{1,64}\s[^\]]{0,200}\][$#]\s       # [user@host dir]#
-      | \#\s(?=(?:nvidia-smi|dmesg|cat|ls|lspci|ldconfig|journalctl|dpkg|rpm|modinfo|readlink|docker|env)\s)
+      | \#\s(?=(?:nvidia-smi|dmesg|cat|ls|lspci|ldconfig|journalctl|dpkg|rpm|modinfo|readlink|docker|env)(?:\s|$))
     )
     (?P<command>\S.*)
     """,
     re.VERBOSE,
 )
 FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
-ESCAPES = re.compile(r"\x1b\[[0-9;?]{0,16}[ -/]?[@-~]|\x1b[@-Z\\-_]")
+ESCAPES = re.compile(
+    r"""\x1b(?: \[ [0-?]{0,64} [ -/]{0,4} [@-~]          # colours and cursor
+             | [\]P^_] [^\x07\x1b\n]{0,4096} (?: \x07 | \x1b\\ )  # the title of the window
+             | [ -/] [0-~]                              # the character set
+             | [0-~] )""",
+    re.VERBOSE,
+)
+PADDING = re.compile("\0{8,}")
+"""What a crash leaves in a log: never the end of eight empty lines."""
+UTF16 = (b"\xff\xfe", b"\xfe\xff")
 BINARY_SHARE = 0.05
 SAMPLE_BYTES = 8192
 
@@ -47,7 +56,8 @@ class FileReading:
 def read_file(file: File) -> tuple[FileReading, list[Reading]]:
     """The readings of one file and the account of it. Never raises for bad content."""
     size = len(file.content)
-    if not file.content.strip():
+    empty = not file.content.strip()
+    if empty and file.command is None:
         return FileReading(file.path, size, (), 0, 0, "empty"), []
     if is_binary(file.content):
         why = "binary: no reader takes it"
@@ -64,7 +74,7 @@ def read_file(file: File) -> tuple[FileReading, list[Reading]]:
             unread += sum(len(line) + 1 for line in section.lines)
     unread = min(unread, size)
     facts = sum(isinstance(reading, Observed) for reading in readings)
-    why = "no reader knows this text" if unread else ""
+    why = "no reader knows this text" if unread else "empty" if empty and not taken else ""
     return FileReading(file.path, size, tuple(taken), facts, unread, why), readings
 
 
@@ -96,6 +106,8 @@ def _interested(reader: Reader, section: Section, text: str) -> bool:
 def is_binary(content: bytes) -> bool:
     """Whether the content is no text: many control bytes in its first part. NUL-separated text is text."""
     sample = content[:SAMPLE_BYTES]
+    if sample.startswith(UTF16):
+        sample = sample.decode("utf-16", errors="replace").encode()
     control = sum(byte < 9 or 13 < byte < 27 or 27 < byte < 32 for byte in sample)
     return control - sample.count(0) > BINARY_SHARE * len(sample) or sample.count(0) > len(sample) // 4
 
@@ -130,12 +142,12 @@ def _borders(lines: Iterable[str]) -> Iterator[tuple[int, int, str | None]]:
 
 def text_lines(content: bytes) -> list[str]:
     """The lines of a file as text: any line end, without terminal escapes, NUL read as a line end."""
-    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+    if content.startswith(UTF16):
         text = content.decode("utf-16", errors="replace")
     else:
         text = content.decode("utf-8-sig", errors="replace")
     if "\0" in text:
-        text = text.replace("\0", "\n")
+        text = PADDING.sub("", text).replace("\0", "\n")
     if "\x1b" in text:
         text = ESCAPES.sub("", text)
     lines = [line.rstrip("\r") for line in text.split("\n")]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import gc
+import os
 
 # Collecting cycles while modules load finds none and costs a tenth of a short run.
 gc.set_threshold(100_000, 50, 50)
+# We have no pydantic plugins; looking for them reads the metadata of every installed package.
+os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 import sys
 from enum import Enum
@@ -17,6 +20,8 @@ import typer
 from diagnose import __version__
 from diagnose.output import as_json, on_console, rendered, write
 from kb.errors import DiagnoseError, InputError
+
+MANIFEST = "manifest.json"
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +39,9 @@ app = typer.Typer(
 )
 
 HEALTHY, FAULT, USAGE, UNDECIDED = 0, 1, 2, 3
+INTERRUPTED = 130
 ACCUSES = 0.5
+MOST_OF_A_DEFECT = 200
 
 
 class Format(str, Enum):
@@ -67,18 +74,37 @@ Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write the r
 def main() -> NoReturn:
     """Runs the command line; what a user can mend ends in one line on stderr and exit status 2."""
     try:
-        app(standalone_mode=True)
+        status = app(standalone_mode=False)
     except DiagnoseError as error:
         _end(str(error))
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(141)
-    sys.exit(0)
+    except typer.Abort:
+        sys.exit(INTERRUPTED)
+    except Exception as error:  # noqa: BLE001 - exit status 1 would say that a fault was found
+        _end(_usage(error) if hasattr(error, "format_message") else _defect(error))
+    sys.exit(status if isinstance(status, int) else HEALTHY)
 
 
 def _end(message: str) -> NoReturn:
-    print(f"diagnose: {message}", file=sys.stderr)  # noqa: T201
+    if message and sys.stderr is not None:  # none where the help has been shown instead
+        print(f"diagnose: {message}", file=sys.stderr)  # noqa: T201
     sys.exit(USAGE)
+
+
+def _usage(error: Any) -> str:
+    """What is wrong with the arguments, in one line."""
+    message = " ".join(error.format_message().split()).rstrip(".")
+    context = getattr(error, "ctx", None)
+    return f"{message}; see `{context.command_path} --help`" if message and context else message
+
+
+def _defect(error: Exception) -> str:
+    """What went wrong in this program, in one line, and where."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    where = f" at {Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace else ""
+    text = " ".join(f"{type(error).__name__}: {error}".split())[:MOST_OF_A_DEFECT]
+    return f"a defect of this program: {text}{where}; please report it, with the evidence if you can"
 
 
 def _version(value: bool) -> None:
@@ -125,19 +151,26 @@ def explain(
     """Infer the root causes from evidence and rank the remedies. Without INPUT: the newest bundle here."""
     from diagnose.explain import explain as run
 
-    report = _above(run(inputs or [newest_bundle(Path())], rules or []), min_confidence)
-    write(rendered(report, format.value, output, everything=all, quiet=quiet), output)
+    report = run(inputs or [newest_bundle(Path())], rules or [])
+    shown = _above(report, min_confidence)
+    write(rendered(shown, format.value, output, everything=all, quiet=quiet), output)
     raise typer.Exit(exit_status(report.diagnosis))
 
 
 def newest_bundle(directory: Path) -> str:
     """The path of the newest bundle in a directory. Raises InputError where there is none."""
-    bundles = [path for path in directory.glob("diagnose-*") if path.is_dir() or ".tar" in path.name]
+    bundles = [path for path in directory.glob("diagnose-*") if _is_bundle(path)]
     if not bundles:
         raise InputError(
             "expected evidence, found no bundle here; run `diagnose collect`, or name a file to explain"
         )
     return str(max(bundles, key=lambda path: path.stat().st_mtime))
+
+
+def _is_bundle(path: Path) -> bool:
+    from collectors.pack import SUFFIXES
+
+    return (path / MANIFEST).is_file() or (path.is_file() and path.name.endswith(SUFFIXES))
 
 
 def exit_status(diagnosis: Diagnosis) -> int:

@@ -6,11 +6,12 @@ When a cause goes and its symptom stays, it was real, and it was not what caused
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from collectors.open import short_names
 from diagnose.explain import explain
 from diagnose.render.report import Report, stands
 from engine.result import Diagnosis, Finding
@@ -42,6 +43,9 @@ IDENTITY: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "container": ((), ("runtime",)),
 }
 """For each kind of fact that describes a state: the fields that say of what, and those whose change counts."""
+
+NOT_LOOKED = "not looked"
+"""How the reason begins why a cause could not be assessed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +97,7 @@ class Comparison:
 def compare(paths: Sequence[str], rule_directories: Sequence[Path] = ()) -> Comparison:
     """The comparison of these inputs in the order given. Raises InputError and RuleErrors."""
     reports = [explain([path], rule_directories) for path in paths]
-    names = _names(paths)
+    names = short_names(paths)
     steps = tuple(
         _step(names[index], names[index + 1], reports[index].diagnosis, reports[index + 1].diagnosis)
         for index in range(len(reports) - 1)
@@ -101,23 +105,14 @@ def compare(paths: Sequence[str], rule_directories: Sequence[Path] = ()) -> Comp
     return Comparison(tuple(names), tuple(reports), steps)
 
 
-def _names(paths: Sequence[str]) -> list[str]:
-    """The shortest ends of the paths that tell them apart."""
-    parts = [Path(path).parts for path in paths]
-    for length in range(1, max(map(len, parts)) + 1):
-        ends = ["/".join(part[-length:]) for part in parts]
-        if len(set(ends)) == len(ends):
-            return ends
-    return list(paths)
-
-
 def _step(before_name: str, after_name: str, before: Diagnosis, after: Diagnosis) -> Step:
     old, new = _values(before), _values(after)
     looked_before, looked_after = _looked(before), _looked(after)
     changes = tuple(
-        Change(_subject(key), _value(old, key), _value(new, key), _evidence(old, new, key))
+        change
         for key in sorted({*old, *new})
-        if _value(old, key) != _value(new, key) and key[0] in looked_before & looked_after
+        if (key in old or key[0] in looked_before) and (key in new or key[0] in looked_after)
+        for change in _changes(key, old.get(key), new.get(key))
     )
     symptoms = _fates({s.rule.symptom for s in before.symptoms}, {s.rule.symptom for s in after.symptoms})
     causes = _cause_changes(before, after)
@@ -125,8 +120,8 @@ def _step(before_name: str, after_name: str, before: Diagnosis, after: Diagnosis
         before_name,
         after_name,
         changes,
-        tuple(sorted({kind for kind, _ in new} - looked_before)),
-        tuple(sorted({kind for kind, _ in old} - looked_after)),
+        tuple(sorted({kind for kind, _ in new} - {kind for kind, _ in old} - looked_before)),
+        tuple(sorted({kind for kind, _ in old} - {kind for kind, _ in new} - looked_after)),
         causes,
         symptoms,
         _story(causes, symptoms, before, after),
@@ -134,32 +129,45 @@ def _step(before_name: str, after_name: str, before: Diagnosis, after: Diagnosis
 
 
 def _looked(diagnosis: Diagnosis) -> set[str]:
-    return {one.kind for one in diagnosis.looked} | {one.fact.kind for one in diagnosis.observed}
+    """Kinds of which everything was looked at: what is not there now is gone."""
+    return {one.kind for one in diagnosis.looked if one.complete}
 
 
 _Key = tuple[str, tuple[str, ...]]
-_Values = Mapping[_Key, tuple[str, Observed]]
+_Value = tuple[dict[str, str], Observed]
 
 
-def _values(diagnosis: Diagnosis) -> dict[_Key, tuple[str, Observed]]:
-    values: dict[_Key, tuple[str, Observed]] = {}
+def _values(diagnosis: Diagnosis) -> dict[_Key, _Value]:
+    """What is known of each thing, from all facts about it together, and the first of these."""
+    values: dict[_Key, _Value] = {}
     for observed in diagnosis.observed:
         if observed.fact.kind in IDENTITY:
             identity, counted = IDENTITY[observed.fact.kind]
             fields = fields_of(observed.fact)
             key = observed.fact.kind, tuple(str(fields.get(name, "")) for name in identity)
-            value = ", ".join(f"{name} {fields[name]}" for name in counted if name in fields) or "there"
-            if key not in values or len(value) > len(values[key][0]):
-                values[key] = value, observed
+            known, _ = values.setdefault(key, ({}, observed))
+            for name in counted:
+                if name in fields:
+                    known.setdefault(name, str(fields[name]))
     return values
 
 
-def _value(values: _Values, key: _Key) -> str | None:
-    return values[key][0] if key in values else None
+def _changes(key: _Key, old: _Value | None, new: _Value | None) -> Iterator[Change]:
+    """The change of one thing: that it is there or not, or the fields that are known on both sides and differ."""
+    evidence = tuple(value[1] for value in (old, new) if value is not None)
+    if old is None or new is None:
+        before, after = ("there" if value and not value[0] else _text(value) for value in (old, new))
+        yield Change(_subject(key), before, after, evidence)
+        return
+    differ = [name for name in old[0] if name in new[0] and old[0][name] != new[0][name]]
+    if differ:
+        yield Change(_subject(key), _text(old, differ), _text(new, differ), evidence)
 
 
-def _evidence(old: _Values, new: _Values, key: _Key) -> tuple[Observed, ...]:
-    return tuple(values[key][1] for values in (old, new) if key in values)
+def _text(value: _Value | None, names: Sequence[str] | None = None) -> str | None:
+    if value is None:
+        return None
+    return ", ".join(f"{name} {value[0][name]}" for name in (value[0] if names is None else names))
 
 
 def _subject(key: _Key) -> str:
@@ -174,8 +182,7 @@ def _fates(before: set[str], after: set[str]) -> dict[str, Fate]:
 
 
 def _cause_changes(before: Diagnosis, after: Diagnosis) -> tuple[CauseChange, ...]:
-    old = {one.cause.cause: one for one in before.findings if stands(one)}
-    new = {one.cause.cause: one for one in after.findings if stands(one)}
+    old, new = _standing(before), _standing(after)
     return tuple(
         CauseChange(cause, (new.get(cause) or old[cause]).cause.title, fate, _why(cause, fate, old, new, after))
         for cause, fate in _fates(set(old), set(new)).items()
@@ -183,28 +190,40 @@ def _cause_changes(before: Diagnosis, after: Diagnosis) -> tuple[CauseChange, ..
     )
 
 
+def _standing(diagnosis: Diagnosis) -> dict[str, Finding]:
+    """The strongest standing finding of each cause."""
+    return {one.cause.cause: one for one in reversed(diagnosis.findings) if stands(one)}
+
+
+def _later(cause: str, after: Diagnosis) -> Finding | None:
+    return next((one for one in (*after.findings, *after.weaker) if one.cause.cause == cause), None)
+
+
+def _no_longer_so(before: Finding, later: Finding) -> list[str]:
+    """The clauses that spoke for it, and that were looked at again and are false now."""
+    was_true = {line.clause for line in before.hypothesis.ledger if line.truth == "true" and line.side == "for"}
+    return [line.clause for line in later.hypothesis.ledger if line.truth == "false" and line.clause in was_true]
+
+
 def _why(cause: str, fate: Fate, old: Mapping[str, Finding], new: Mapping[str, Finding], after: Diagnosis) -> str:
     if fate != "went":
         finding = new[cause]
         lines = [line.says for line in finding.hypothesis.ledger if line.side == "for" and line.truth == "true"]
         return lines[0] if lines else finding.cause.title
-    later = next((one for one in (*after.findings, *after.weaker) if one.cause.cause == cause), None)
+    later = _later(cause, after)
     if later is None:
         return after.not_applicable.get(cause, "nothing speaks for it any more")
     if later.yields_to is not None:
         return f"{later.yields_to} explains what it explained"
-    against = [line.says for line in later.hypothesis.ledger if line.side == "against" and line.truth == "true"]
-    open_clauses = [line for line in later.hypothesis.ledger if line.truth == "unknown" and line.could_add]
-    was_true = {
-        line.clause for line in old[cause].hypothesis.ledger if line.truth == "true" and line.side == "for"
-    }
-    now_false = [line for line in later.hypothesis.ledger if line.truth == "false" and line.clause in was_true]
+    now_false = _no_longer_so(old[cause], later)
     if now_false:
-        return f"looked at again, and no longer so: {', '.join(line.clause for line in now_false)}"
+        return f"looked at again, and no longer so: {', '.join(now_false)}"
+    against = [line.says for line in later.hypothesis.ledger if line.side == "against" and line.truth == "true"]
     if against:
         return against[0]
-    if open_clauses:
-        return "not shown to be gone: " + "; ".join(dict.fromkeys(line.unknown for line in open_clauses))
+    unknown = [line.unknown for line in later.hypothesis.ledger if line.truth == "unknown" and line.could_add]
+    if unknown:
+        return "not shown to be gone: " + "; ".join(dict.fromkeys(unknown))
     return f"now only {later.verdict}"
 
 
@@ -231,19 +250,25 @@ def _after_it_went(
     change: CauseChange, symptoms: Mapping[str, Fate], before: Diagnosis, after: Diagnosis
 ) -> list[str]:
     """What it tells that a cause is no longer likely: worked around, or repaired and not what caused the rest."""
-    finding = next(one for one in before.findings if one.cause.cause == change.cause)
+    finding = _standing(before)[change.cause]
     around = _worked_around(finding, before, after)
     if around:
         return [f"{change.cause} is worked around, not repaired: {around} is set now."]
-    if change.why.startswith("not shown") or any(
-        one.yields_to and one.cause.cause == change.cause for one in after.weaker
-    ):
+    if not _is_gone(finding, after):
         return []
     titles = {one.rule.symptom: one.rule.title for one in before.symptoms}
     outlived = [titles[symptom] for symptom in finding.explains if symptoms.get(symptom) == "stayed"]
     if not outlived:
         return []
     return [f"{change.cause} was real and is repaired, and it was not what caused this: {'; '.join(outlived)}."]
+
+
+def _is_gone(finding: Finding, after: Diagnosis) -> bool:
+    """Whether it is shown that the cause is gone, and not only that less speaks for it."""
+    later = _later(finding.cause.cause, after)
+    if later is None:
+        return not after.not_applicable.get(finding.cause.cause, NOT_LOOKED).startswith(NOT_LOOKED)
+    return later.yields_to is None and bool(_no_longer_so(finding, later))
 
 
 _EXPORT = re.compile(r"export (\w+)=(\S+)")

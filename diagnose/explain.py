@@ -14,8 +14,9 @@ from collectors.scan import FileReading, read_all
 from diagnose import __version__
 from diagnose.render.report import Report, Stats
 from engine.session import assess
+from kb.errors import RuleErrors
 from kb.evidence import Looked, Observed, Reading
-from kb.load import load_rules, shipped_rules
+from kb.load import in_order, load_rules, read_rules, shipped_rules
 from kb.rule import RuleBase
 
 
@@ -47,8 +48,30 @@ def read_case(paths: Sequence[str]) -> Case:
 
 
 def rule_base(directories: Sequence[Path] = ()) -> RuleBase:
-    """The shipped rules and those of the given directories. Raises RuleErrors with all their faults."""
-    return load_rules(shipped_rules(), *directories)
+    """The shipped rules and those of the given directories. Raises RuleErrors with all their faults.
+
+    Of what `diagnose rules lint` checks, the rules of a user need only what makes them run at all.
+    """
+    if not directories:
+        return load_rules(shipped_rules())
+    from kb.check import links, patterns, texts
+
+    loaded = read_rules(shipped_rules(), *directories)
+    needed = (
+        patterns.kinds_exist,
+        patterns.fields_exist,
+        patterns.literals_have_the_type_of_their_field,
+        patterns.orderings_compare_what_has_an_order,
+        patterns.expressions_are_safe,
+        patterns.references_point_back,
+        patterns.repeated_bindings_keep_their_kind,
+        texts.placeholders_are_bound,
+        links.about_is_machine_or_bound,
+    )
+    errors = [*loaded.errors, *(error for check in needed for error in check(loaded))]
+    if errors:
+        raise RuleErrors(sorted(errors, key=in_order))
+    return loaded.base
 
 
 def explain(paths: Sequence[str], rule_directories: Sequence[Path] = ()) -> Report:

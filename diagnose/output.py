@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,8 @@ if TYPE_CHECKING:  # rich is slow to import, and JSON does without
     from rich.console import Console
 
     from diagnose.render.report import Report
+
+CLOSED_PIPE = 141
 
 
 def rendered(report: Report, form: str, output: Path | None, *, everything: bool, quiet: bool) -> str:
@@ -37,7 +40,7 @@ def on_console(output: Path | None, render: Callable[[Console], None]) -> str:
     from rich.console import Console
 
     stream = io.StringIO()
-    terminal = output is None and sys.stdout.isatty()
+    terminal = output is None and sys.stdout is not None and sys.stdout.isatty()
     width = Console().width if terminal else 80
     console = Console(file=stream, force_terminal=terminal, width=max(width, 80), highlight=False, soft_wrap=False)
     render(console)
@@ -50,14 +53,31 @@ def as_json(value: Any) -> str:
 
 
 def write(text: str, output: Path | None) -> None:
-    """Writes the result to the file, or to standard output. Raises InputError where it can't."""
-    if output is None:
-        sys.stdout.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
-        sys.stdout.write(text)
-        return
+    """Writes the result to the file, or to standard output. Raises InputError where it can't.
+
+    Where nobody reads standard output any more, the program ends at once, as a signal would end it.
+    """
     try:
-        output.write_text(text, encoding="utf-8", errors="replace")
+        if output is None:
+            _to_stdout(text)
+        else:
+            output.write_text(text, encoding="utf-8", errors="replace")
+    except BrokenPipeError:
+        raise SystemExit(CLOSED_PIPE) from None
     except OSError as error:
+        place = output or "standard output"
         raise InputError(
-            f"could not write {output}: {(error.strerror or 'error').lower()}; name another file"
+            f"could not write {place}: {(error.strerror or 'error').lower()}; name another file with -o"
         ) from error
+
+
+def _to_stdout(text: str) -> None:
+    if sys.stdout is None:  # closed by the caller, who wants the exit status alone
+        return
+    sys.stdout.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or it would be tried again at the end
+        raise

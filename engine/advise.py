@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import get_args
@@ -21,38 +23,47 @@ def with_remedies(finding: Finding, matches: Matches) -> Finding:
     """The finding with the remedies that its facts allow, least disruption first, those with an undo first."""
     offers = []
     for place, remedy in enumerate(finding.cause.remedies):
-        bindings = _allowed(finding, place, remedy, matches)
-        if bindings is not None:
-            offers.append(_offer(remedy, bindings))
+        allowed = _allowed(finding, place, remedy, matches)
+        if allowed:
+            offers.append(_offer(remedy, allowed))
     offers.sort(key=lambda offer: (DISRUPTIONS.index(offer.remedy.disrupts), not offer.remedy.undo))
     return replace(finding, remedies=tuple(offers))
 
 
-def _allowed(finding: Finding, place: int, remedy: Remedy, matches: Matches) -> Mapping[str, Observed] | None:
-    """The bindings that a remedy's texts are filled from; None where the facts speak against it."""
-    bindings = dict(finding.hypothesis.bindings)
+def _allowed(finding: Finding, place: int, remedy: Remedy, matches: Matches) -> Sequence[Mapping[str, Observed]]:
+    """The bindings that a remedy's texts are filled from; none where the facts speak against it."""
+    bindings = finding.hypothesis.bindings
     if remedy.when or remedy.unless:
-        found = matches.of_clause(Part(finding.cause.cause, "remedy", str(place)), bindings)
-        if not found:
-            return None
-        bindings.update(found[0])
-    return bindings
+        return matches.of_clause(Part(finding.cause.cause, "remedy", str(place)), bindings)
+    return [bindings]
 
 
-def _offer(remedy: Remedy, bindings: Mapping[str, Observed]) -> RemedyOffer:
-    def fill(texts: Sequence[str]) -> tuple[str, ...]:
-        return tuple(filled(text, bindings) for text in texts)
+def _offer(remedy: Remedy, allowed: Sequence[Mapping[str, Observed]]) -> RemedyOffer:
+    def commands(texts: Sequence[str]) -> tuple[str, ...]:
+        """Each text once for each different filling: one command for each package to remove."""
+        return tuple(dict.fromkeys(filled(text, one, shell_safe) for text in texts for one in allowed))
+
+    def words(text: str) -> str:
+        return filled(text, allowed[0])
 
     return RemedyOffer(
         remedy=remedy,
-        do=filled(remedy.do, bindings),
-        run=fill(remedy.run),
-        undo=fill(remedy.undo),
-        check=fill(remedy.check),
-        expect=filled(remedy.expect, bindings),
-        costs=filled(remedy.costs, bindings),
-        caution=filled(remedy.caution, bindings),
+        do=words(remedy.do),
+        run=commands(remedy.run),
+        undo=commands(remedy.undo),
+        check=commands(remedy.check),
+        expect=words(remedy.expect),
+        costs=words(remedy.costs),
+        caution=words(remedy.caution),
     )
+
+
+_PLAIN = re.compile(r"[\w.,:/+@%=-]+")
+
+
+def shell_safe(value: str) -> str:
+    """The value as one word of a shell command: evidence may come from a stranger."""
+    return value if _PLAIN.fullmatch(value) else shlex.quote(value)
 
 
 def next_tests(probes: Mapping[str, Probe], findings: Sequence[Finding]) -> tuple[NextTest, ...]:

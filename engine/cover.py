@@ -95,14 +95,22 @@ def _rivals(
     one: Hypothesis, ranked: Sequence[Hypothesis], explained: Mapping[int, tuple[str, ...]]
 ) -> tuple[Rival, ...]:
     mine = set(explained[id(one)])
-    return tuple(
-        Rival(other.cause.cause, other.cause.title, other.verdict, standing(one) - standing(other))
-        for other in ranked
-        if other is not one
-        and other.cause.cause != one.cause.cause
-        and other.verdict not in {"ruled-out", "not-applicable"}
-        and mine & set(explained[id(other)])
-    )
+    rivals: dict[str, Rival] = {}
+    for other in ranked:
+        cause = other.cause.cause
+        if cause != one.cause.cause and other.verdict != "ruled-out" and mine & set(explained[id(other)]):
+            rivals.setdefault(cause, Rival(cause, other.cause.title, other.verdict, _margin(one, other)))
+    return tuple(rivals.values())
+
+
+def _margin(one: Hypothesis, other: Hypothesis) -> int:
+    """Decibans between them; what stands before is ahead, even where the sum alone says otherwise."""
+
+    def level(hypothesis: Hypothesis) -> int:
+        return hypothesis.score + CONCLUSIVE if hypothesis.verdict == "confirmed" else standing(hypothesis)
+
+    ahead, difference = standing(one) - standing(other), level(one) - level(other)
+    return max(difference, 1) if ahead > 0 else min(difference, -1) if ahead < 0 else 0
 
 
 def _reported(finding: Finding) -> bool:
@@ -129,6 +137,6 @@ def _in_order(reported: Sequence[Finding]) -> list[Finding]:
 def _consequences(root: Finding, faults: Sequence[Finding], done: Sequence[Finding]) -> list[Finding]:
     found: list[Finding] = []
     for finding in faults:
-        if finding.consequence_of == root.cause.cause and finding not in done:
-            found += [finding, *_consequences(finding, faults, [*done, root, finding])]
+        if finding.consequence_of == root.cause.cause and finding not in [*done, *found]:
+            found += [finding, *_consequences(finding, faults, [*done, root, *found, finding])]
     return found

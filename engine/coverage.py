@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from engine.compile import ORDERINGS, SYMPTOM, flag_field, joined, key_field, version_fields
@@ -41,14 +42,34 @@ class Coverage:
         reasons = [self._alternative(joined(requires, when), bound) for when in clause.when or ((),)]
         return "; ".join(dict.fromkeys(filter(None, reasons)))
 
-    def why_unsure(self, unless: Patterns) -> str:
-        """Why a clause that came true for want of a fact is still unknown; empty where it was looked for."""
-        return _not_looked(self, [pattern.fact for pattern in unless if pattern.fact not in self.complete])
+    def why_unsure(self, unless: Patterns, matches: Sequence[Bound]) -> list[str]:
+        """For each match that came true for want of a fact: why that is still unknown; empty where it is not."""
+        missing = [pattern.fact for pattern in unless if pattern.fact not in self.complete]
+        if missing:
+            return [_not_looked(self, missing)] * len(matches)
+        vague = {
+            pattern.binding: list(filter(partial(_is_vague, pattern), self._of(pattern))) for pattern in unless
+        }
+        return [self._why_unsure(unless, bound, vague) for bound in matches]
+
+    def _why_unsure(self, unless: Patterns, bound: Bound, vague: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
+        possible = {
+            pattern.binding: [
+                fact
+                for fact in (self._of(pattern) if _refers_to_unknown(pattern, bound) else vague[pattern.binding])
+                if fact not in bound.values() and _could_match(pattern, fact, bound)
+            ]
+            for pattern in unless
+        }
+        return _unknown_fields(unless, bound, possible)
+
+    def _of(self, pattern: Pattern) -> Sequence[Mapping[str, Any]]:
+        return self.by_kind.get(pattern.fact, ())
 
     def why_not_proposed(self, requires: Patterns) -> tuple[str, bool]:
         """Which requirement of a cause did not match, and whether that is for want of looking."""
         for pattern in requires:
-            if not any(_could_match(pattern, fact, {}) for fact in self.by_kind.get(pattern.fact, ())):
+            if not any(_could_match(pattern, fact, {}) for fact in self._of(pattern)):
                 looked = pattern.fact in self.complete
                 if pattern.fact == SYMPTOM:
                     return "none of the symptoms that it would explain is seen", False
@@ -61,9 +82,7 @@ class Coverage:
         if not all(_could_match(pattern, bound[pattern.binding], bound) for pattern in tests_of_bound):
             return ""
         possible = {
-            pattern.binding: [
-                fact for fact in self.by_kind.get(pattern.fact, ()) if _could_match(pattern, fact, bound)
-            ]
+            pattern.binding: [fact for fact in self._of(pattern) if _could_match(pattern, fact, bound)]
             for pattern in wanted
         }
         if any(not possible[p.binding] and p.fact in self.complete for p in wanted):
@@ -76,14 +95,35 @@ class Coverage:
 
 def _unknown_fields(patterns: Patterns, bound: Bound, possible: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
     """All kinds were looked at: unknown only where a test needs a field that some candidate does not have."""
+    candidates = {**possible, **{name: [fact] for name, fact in bound.items()}}
     gaps = [
-        f"{pattern.fact}.{test.field} is not known"
+        f"{fact['kind']}.{field} is not known"
         for pattern in patterns
-        for candidates in [[bound[pattern.binding]] if pattern.binding in bound else possible[pattern.binding]]
+        if candidates[pattern.binding]
         for test in pattern.tests
-        if test.op != "known" and any(test.field not in fact for fact in candidates)
+        for binding, field in _needed(pattern, test)
+        for fact in candidates.get(binding, ())
+        if field not in fact
     ]
     return "; ".join(dict.fromkeys(gaps))
+
+
+def _is_vague(pattern: Pattern, fact: Mapping[str, Any]) -> bool:
+    """Whether a field that the pattern tests is not known."""
+    return any(test.op != "known" and test.field not in fact for test in pattern.tests)
+
+
+def _refers_to_unknown(pattern: Pattern, bound: Bound) -> bool:
+    needed = [one for test in pattern.tests for one in _needed(pattern, test) if one[0] in bound]
+    return any(field not in bound[binding] for binding, field in needed)
+
+
+def _needed(pattern: Pattern, test: FieldTest) -> list[tuple[str, str]]:
+    """The fields that a test compares: its own, and those of other bindings that it refers to."""
+    if test.op == "known":
+        return []
+    refs = [(value.binding, value.field) for value in test.values if isinstance(value, Ref)]
+    return [(pattern.binding, test.field), *refs]
 
 
 def _not_looked(coverage: Coverage, kinds: Sequence[str]) -> str:

@@ -14,11 +14,10 @@ from typing import Any
 from engine.advise import next_tests, with_remedies
 from engine.compile import Encoder, compile_all
 from engine.cover import cover
-from engine.coverage import Coverage
 from engine.matcher import infer
 from engine.matcher.form import Inference
 from engine.result import Contradiction, Diagnosis, Finding, SymptomSeen
-from engine.weigh import Matches, hypotheses
+from engine.weigh import MACHINE, Evidence, Matches, hypotheses
 from kb.evidence import Looked, Observed, Reading, Source, Unread
 from kb.facts import Disagreement, Outcome, Symptom, fields_of
 from kb.rule import Cause, RuleBase, SymptomRule
@@ -31,8 +30,7 @@ class _Pass:
     """What one run of the matcher came to."""
 
     memory: tuple[Observed, ...]
-    matches: Matches
-    coverage: Coverage
+    evidence: Evidence
     engine: str
     firings: int
 
@@ -50,16 +48,16 @@ def assess(base: RuleBase, readings: Iterable[Reading], *, engine: str = "auto")
 
     first = _run(early, base.symptoms.values(), facts, looked, engine)
     symptoms = _symptoms(base.symptoms, first)
-    proposed, declined = hypotheses(early, first.matches, first.coverage, first.memory)
+    proposed, declined = hypotheses(early, first.evidence)
     reported, weaker = cover(proposed, symptoms)
 
     given = any(isinstance(one.fact, Outcome) for one in facts)  # examples of rules may state it
     outcome = () if given else (_outcome(reported, symptoms),)
     second = _run(late, (), (*first.memory, *outcome), looked, engine)
-    judged, declined_late = hypotheses(late, second.matches, second.coverage, second.memory)
+    judged, declined_late = hypotheses(late, second.evidence)
     reported, weaker = cover((*proposed, *judged), symptoms)
 
-    matches = first.matches.joined(second.matches)
+    matches = first.evidence.matches.joined(second.evidence.matches)
     return Diagnosis(
         symptoms=_with_explanations(symptoms, reported),
         findings=tuple(with_remedies(finding, matches) for finding in reported),
@@ -104,8 +102,9 @@ def _run(
     memory = _with_symptoms(inference, facts)
     return _Pass(
         memory=memory,
-        matches=Matches.of(compiled.parts, inference.firings, memory),
-        coverage=Coverage.of(looked, inference.facts),
+        evidence=Evidence.of(
+            Matches.of(compiled.parts, inference.firings, memory), looked, memory, inference.facts
+        ),
         engine=inference.engine,
         firings=len(inference.firings),
     )
@@ -122,7 +121,7 @@ def _with_symptoms(inference: Inference, facts: Sequence[Observed]) -> tuple[Obs
     for index in range(len(facts), len(inference.facts)):
         shown = tuple(basis.get(index, ()))
         values = inference.facts[index]
-        fact = Symptom(id=str(values["id"]), about=str(values["about"]))
+        fact = Symptom(id=str(values["id"]), about=str(values.get("about", MACHINE)))
         source = shown[0].source if shown else Source("", 0, 0, "")
         derived.append(Observed(fact, source, shown))
     return (*facts, *derived)

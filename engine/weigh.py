@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import string
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,12 +12,18 @@ from engine.compile import Part
 from engine.coverage import Coverage
 from engine.matcher.form import Firing
 from engine.result import Hypothesis, LedgerLine
-from kb.evidence import Observed
+from kb.evidence import Looked, Observed
 from kb.facts import fields_of
 from kb.rule import DECIBANS, LIKELY, PRIORS, UNLIKELY, Cause, Clause, Verdict, Weight
 
 CONCLUSIVE = 40
-"""What a conclusive line stands for where hypotheses must be ordered: more than any two strong ones."""
+"""What a conclusive line adds to a score."""
+
+SETTLED = 1000
+"""What orders a confirmed hypothesis before, and one that is ruled out after, all that numbers alone decide."""
+
+MACHINE = "machine"
+"""What is spoken of where no part of it is named."""
 
 Key = tuple[tuple[str, int], ...]
 """The bindings of a cause's requirements: what makes one hypothesis of it."""
@@ -50,24 +56,46 @@ class Matches:
         ]
 
 
-def hypotheses(
-    causes: Iterable[Cause], matches: Matches, coverage: Coverage, memory: Sequence[Observed]
-) -> tuple[tuple[Hypothesis, ...], dict[str, str]]:
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What one run of the matcher came to: matches, what was looked for, and the facts as it compared them."""
+
+    matches: Matches
+    coverage: Coverage
+    encoded: Mapping[int, Mapping[str, Any]]
+    """By the identity of the observation."""
+
+    @classmethod
+    def of(
+        cls,
+        matches: Matches,
+        looked: Iterable[Looked],
+        memory: Sequence[Observed],
+        facts: Sequence[Mapping[str, Any]],
+    ) -> Evidence:
+        """The evidence of a run over the facts of `memory`, which were compared in the form of `facts`."""
+        encoded = {id(one): fact for one, fact in zip(memory, facts, strict=True)}
+        return cls(matches, Coverage.of(looked, facts), encoded)
+
+    def bound(self, bindings: Mapping[str, Observed]) -> dict[str, Mapping[str, Any]]:
+        """The facts of these bindings as they were compared."""
+        return {name: self.encoded[id(observed)] for name, observed in bindings.items()}
+
+
+def hypotheses(causes: Iterable[Cause], evidence: Evidence) -> tuple[tuple[Hypothesis, ...], dict[str, str]]:
     """The strongest hypothesis of each cause for each subject; and, for causes without any, why not.
 
     A reason that begins with `not looked` means that the cause could not be assessed.
     """
-    encoded = {id(one): fields_of(one.fact) for one in memory}
     best: dict[tuple[str, str], Hypothesis] = {}
     declined: dict[str, str] = {}
     for cause in causes:
-        proposals = matches.by_part.get(Part(cause.cause, "requires"), ())
+        proposals = evidence.matches.by_part.get(Part(cause.cause, "requires"), ())
         if not proposals:
-            reason, unlooked = coverage.why_not_proposed(cause.requires)
+            reason, unlooked = evidence.coverage.why_not_proposed(cause.requires)
             declined[cause.cause] = f"not looked: {reason}" if unlooked else reason
         for bindings in proposals:
-            bound = {name: encoded[id(observed)] for name, observed in bindings.items()}
-            hypothesis = _judge(cause, bindings, bound, matches, coverage)
+            hypothesis = _judge(cause, bindings, evidence)
             key = cause.cause, hypothesis.about
             if key not in best or standing(hypothesis) > standing(best[key]):
                 best[key] = hypothesis
@@ -75,35 +103,35 @@ def hypotheses(
 
 
 def standing(hypothesis: Hypothesis) -> int:
-    """One number that orders hypotheses: conclusive before strong, contradictory in the middle."""
+    """One number that orders hypotheses: confirmed before all open ones, contradictory in the middle of them."""
     if hypothesis.verdict == "contradictory":
         return 0
     if hypothesis.settled:
-        return CONCLUSIVE + hypothesis.score if hypothesis.verdict == "confirmed" else hypothesis.score - 1000
+        return hypothesis.score + (SETTLED if hypothesis.verdict == "confirmed" else -SETTLED)
     return hypothesis.score
 
 
-def _judge(
-    cause: Cause,
-    bindings: Mapping[str, Observed],
-    bound: Mapping[str, Mapping[str, Any]],
-    matches: Matches,
-    coverage: Coverage,
-) -> Hypothesis:
+def _judge(cause: Cause, bindings: Mapping[str, Observed], evidence: Evidence) -> Hypothesis:
     lines: list[LedgerLine] = []
     groups: list[str | None] = []
     for side, clauses in (("for", cause.for_), ("against", cause.against)):
         for clause in clauses:
-            found = matches.of_clause(Part(cause.cause, side, clause.name), bindings)  # type: ignore[arg-type]
-            lines.append(_line(cause, clause, side, found, bindings, bound, coverage))
+            found = evidence.matches.of_clause(Part(cause.cause, side, clause.name), bindings)  # type: ignore[arg-type]
+            lines.append(_line(cause, clause, side, found, bindings, evidence))
             groups.append(clause.same)
     ledger = _heaviest_of_each_group(lines, groups)
     prior = PRIORS[cause.prior]
     score = prior + sum(line.decibans for line in ledger)
-    about = filled(
-        cause.about.replace("$", "{", 1) + "}" if cause.about.startswith("$") else cause.about, bindings
-    )
+    about = _about(cause.about, bindings)
     return Hypothesis(cause, about, bindings, ledger, prior, score, _verdict(score, ledger))
+
+
+def _about(about: str, bindings: Mapping[str, Observed]) -> str:
+    """What a finding is about; the machine where the facts do not tell which part of it."""
+    template = f"{{{about[1:]}}}" if about.startswith("$") else about
+    names = [name.partition(".") for _, name, _, _ in string.Formatter().parse(template) if name]
+    known = all(field in fields_of(bindings[binding].fact) for binding, _, field in names if binding in bindings)
+    return filled(template, bindings) if known else MACHINE
 
 
 def _line(
@@ -112,26 +140,25 @@ def _line(
     side: str,
     found: Sequence[Mapping[str, Observed]],
     bindings: Mapping[str, Observed],
-    bound: Mapping[str, Mapping[str, Any]],
-    coverage: Coverage,
+    evidence: Evidence,
 ) -> LedgerLine:
     if found:
-        why = coverage.why_unsure(clause.unless)
-        truth = "unknown" if why else "true"
+        doubts = evidence.coverage.why_unsure(clause.unless, [evidence.bound(match) for match in found])
+        sure = [match for match, doubt in zip(found, doubts, strict=True) if not doubt]
+        truth, why, found = ("true", "", sure) if sure else ("unknown", doubts[0], found)
     else:
-        why = coverage.why_unknown(clause, cause.requires, bound)
+        why = evidence.coverage.why_unknown(clause, cause.requires, evidence.bound(bindings))
         truth = "unknown" if why else "false"
     sign = 1 if side == "for" else -1
     weight = {"true": clause.weight, "false": clause.otherwise, "unknown": None}[truth]
-    evidence = _evidence(found, bindings, clause) if truth == "true" else ()
     return LedgerLine(
         clause=clause.name,
         side=side,  # type: ignore[arg-type]
         truth=truth,  # type: ignore[arg-type]
         decibans=(sign if truth == "true" else -sign) * decibans(weight),
         conclusive=weight == "conclusive",
-        says=filled(clause.says, found[0] if found else bindings, gap="?" if found else "…"),
-        evidence=evidence,
+        says=filled(clause.says, found[0] if found else bindings),
+        evidence=_evidence(found, bindings, clause) if truth == "true" else (),
         ask=clause.ask if truth == "unknown" else None,
         unknown=why,
         could_add=decibans(clause.weight) + decibans(clause.otherwise) if truth == "unknown" else 0,
@@ -192,13 +219,16 @@ def _verdict(score: int, ledger: Iterable[LedgerLine]) -> Verdict:
     return "unlikely" if score <= UNLIKELY else "possible"
 
 
-def filled(template: str, bindings: Mapping[str, Observed], gap: str = "?") -> str:
-    """The text with each `{binding.field}` replaced by the value of that fact, `gap` where it is not known."""
+def filled(template: str, bindings: Mapping[str, Observed], as_word: Callable[[str], str] = str) -> str:
+    """The text with each `{binding.field}` replaced by the value of that fact, `<field>` where it is not known.
+
+    `as_word` is applied to each value.
+    """
     parts = []
     for literal, name, _, _ in string.Formatter().parse(template):
         parts.append(literal)
         if name is not None:
             binding, _, field = name.partition(".")
             known = fields_of(bindings[binding].fact) if binding in bindings else {}
-            parts.append(str(known.get(field, gap)))
+            parts.append(as_word(str(known[field])) if field in known else f"<{field}>")
     return "".join(parts)

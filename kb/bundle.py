@@ -26,7 +26,7 @@ class Artifact(BaseModel):
     """ISO 8601 with offset."""
     seconds: float | None = None
     bytes: int = 0
-    sha256: str = ""
+    sha256: str | None = None
     truncated: bool = False
 
 

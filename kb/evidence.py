@@ -81,6 +81,12 @@ class Section:
     first_line: int = 1
     command: str | None = None
     sha256: str = ""
+    numbers: Sequence[int] | None = None
+    """The number of each line, where only some lines of a large file are given; None: they follow each other."""
+
+    def number(self, index: int) -> int:
+        """The 1-based number of a line in its file."""
+        return self.first_line + index if self.numbers is None else self.numbers[index]
 
     def source(self, index: int, end: int | None = None) -> Source:
         """The source for lines[index] up to lines[end] inclusive (one line without `end`)."""
@@ -88,7 +94,7 @@ class Section:
         text = "\n".join(self.lines[index : last + 1])
         if len(text) > EXCERPT_CHARS:
             text = text[: EXCERPT_CHARS - 1] + "…"
-        return Source(self.path, self.first_line + index, self.first_line + last, text, self.sha256)
+        return Source(self.path, self.number(index), self.number(last), text, self.sha256)
 
     def observe(self, fact: Fact, index: int, end: int | None = None) -> Observed:
         """The fact, sourced to lines[index] up to lines[end]."""
@@ -111,9 +117,15 @@ class Reader:
 
     A section in which no marker occurs is not offered to it. `commands` are the beginnings of command lines
     whose output it takes even without a marker (an empty or an error output tells something too).
+
+    A file too large to be given whole is given as the lines that hold one of `lines` (by default the markers),
+    each with as many lines before and after it as `context` says. So the markers must be rare in what the
+    reader has no use for: `Init START`, not `NCCL INFO`.
     """
 
     name: str
     read: Callable[[Section], Iterator[Reading]]
     markers: tuple[str, ...]
     commands: tuple[str, ...] = field(default=())
+    lines: tuple[str, ...] = field(default=())
+    context: tuple[int, int] = (0, 0)

@@ -120,4 +120,5 @@ def test_the_story_tells_that_the_first_repair_was_real_and_not_enough():
     assert {c.cause: c.fate for c in second.causes}["nccl.init-blocked"] == "stayed"
     assert {c.cause: c.fate for c in third.causes}["p2p.iommu-corruption"] == "came"
     assert {c.cause: c.fate for c in fourth.causes}["state.healthy"] == "came"
-    assert any(change.subject == "effective setting NCCL_P2P_DISABLE" for change in fourth.facts)
+    assert any("worked around, not repaired: NCCL_P2P_DISABLE=1" in sentence for sentence in fourth.story)
+    assert "effective_setting" in fourth.looked_at_first

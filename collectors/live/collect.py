@@ -150,11 +150,7 @@ class _Course:
         program = source.how.argv[0]
         if not self.commands:
             return f"not started: a command does not speak of the tree at {self.tree.root}"
-        return (
-            f"not started: {program} did not end in step {self.hung[program]}"
-            if program in self.hung
-            else None
-        )
+        return f"not started: {program} did not end in step {self.hung[program]}" if program in self.hung else None
 
     def _wait(self, source: Source) -> None:
         """Waits until the source may start, or the run must end."""

@@ -24,9 +24,7 @@ def _python_hooks() -> tuple[str, ...]:
         "/usr/local/lib/python3*/dist-packages",
         "~/.local/lib/python3*/site-packages",
     ]
-    return tuple(
-        f"{folder}/{name}" for folder in folders for name in ("sitecustomize.py", "usercustomize.py")
-    )
+    return tuple(f"{folder}/{name}" for folder in folders for name in ("sitecustomize.py", "usercustomize.py"))
 
 
 PYTHON_HOOKS = _python_hooks()

@@ -67,9 +67,7 @@ class Site:
             work = partial(print_lines, self.tree, how.like, how.lines)
             return self._step(source, Entry(name), f"listings/{name}.txt", work, limit_s)
         execution = partial(execute, how.argv, command_environ(os.environ))
-        return self._step(
-            source, Entry(name, command=list(how.argv)), f"commands/{name}.txt", execution, limit_s
-        )
+        return self._step(source, Entry(name, command=list(how.argv)), f"commands/{name}.txt", execution, limit_s)
 
     def _copy(self, source: Source, path: str, how: File | Files, limit_s: float) -> bool:
         """Copies one file."""
@@ -101,9 +99,7 @@ class Site:
         if len(paths) > MOST_FILES:
             self._add(Entry(source.name, error=f"{len(paths) - MOST_FILES} more files match"))
 
-    def _step(
-        self, source: Source, entry: Entry, place: str, work: Callable[[], object], limit_s: float
-    ) -> bool:
+    def _step(self, source: Source, entry: Entry, place: str, work: Callable[[], object], limit_s: float) -> bool:
         """Runs one child into one artifact; true where that came whole."""
         entry.outcome = "interrupted"  # until it is known better
         self._add(entry)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import string
 from collections.abc import Sequence
 
 from engine.result import Finding, Hypothesis, LedgerLine, RemedyOffer, Rival
+from engine.weigh import filled
 from kb.evidence import Source
 from kb.facts import Fact, fields_of
 from kb.rule import DECIBANS, LIKELY, Disruption, Probe, Remedy, Verdict, Weight
@@ -73,21 +73,8 @@ def clause_says(ledger_line: LedgerLine, hypothesis: Hypothesis) -> str:
     if ledger_line.truth == "true":
         return ledger_line.says
     template = next((one.says for one in hypothesis.cause.clauses if one.name == ledger_line.clause), None)
-    says = ledger_line.says if template is None else filled(template, hypothesis)
+    says = ledger_line.says if template is None else filled(template, hypothesis.bindings)
     return f"not so: {says}" if ledger_line.truth == "false" else says
-
-
-def filled(template: str, hypothesis: Hypothesis) -> str:
-    """A text of a rule with the values of what proposed the hypothesis; `<field>` for what is not known."""
-    parts: list[str] = []
-    for literal, name, _, _ in string.Formatter().parse(template):
-        parts.append(literal)
-        if name is not None:
-            binding, _, field = name.partition(".")
-            bound = hypothesis.bindings.get(binding)
-            value = fields_of(bound.fact).get(field) if bound else None
-            parts.append(f"<{field}>" if value is None else str(value))
-    return "".join(parts)
 
 
 def stakes(ledger_line: LedgerLine, hypothesis: Hypothesis) -> str:
