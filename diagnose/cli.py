@@ -74,7 +74,7 @@ Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write the r
 def main() -> NoReturn:
     """Runs the command line; what a user can mend ends in one line on stderr and exit status 2."""
     try:
-        status = app(standalone_mode=False)
+        status = app(prog_name="diagnose", standalone_mode=False)
     except DiagnoseError as error:
         _end(str(error))
     except typer.Abort:

@@ -44,7 +44,8 @@ def on_console(output: Path | None, render: Callable[[Console], None]) -> str:
     width = Console().width if terminal else 80
     console = Console(file=stream, force_terminal=terminal, width=max(width, 80), highlight=False, soft_wrap=False)
     render(console)
-    return stream.getvalue()
+    text = stream.getvalue()
+    return text if terminal else "".join(f"{line.rstrip()}\n" for line in text.splitlines())
 
 
 def as_json(value: Any) -> str:

@@ -44,7 +44,9 @@ def combine(facts: Facts) -> Iterator[Reading]:
         links={_merged(link.path): (link, observed) for link, observed in facts.of(LibraryLink)},
         files={_merged(file.path): observed for file, observed in facts.of(LibraryFile)},
         compatibility=frozenset(
-            package.upstream for package, _ in facts.of(Package) if package.role == "cuda-compat" and package.upstream
+            package.upstream
+            for package, _ in facts.of(Package)
+            if package.role == "cuda-compat" and package.state != "config-files" and package.upstream
         ),
     )
     entries = facts.of(LinkerEntry)

@@ -14,17 +14,20 @@ from kb.facts.gpu import MemoryPattern
 FLAT_MIB = 64
 """Allocators and monitoring move a few MiB; loading moves gigabytes."""
 
+DAY_S = 86_400
+
 _Series = list[tuple[GpuMemorySample, Observed]]
 
 
 def combine(facts: Facts) -> Iterator[Reading]:
     """GpuMemoryTrend for each GPU with two samples or more of one series, and the pattern over all GPUs.
 
-    Files whose names differ by a number only (`smi_1.txt`, `smi_2.txt`) are one series.
+    Files of one folder whose names differ by a number only (`smi_1.txt`, `smi_2.txt`) are one series.
     """
     series: dict[str, dict[int, _Series]] = defaultdict(lambda: defaultdict(list))
     for sample, observed in facts.of(GpuMemorySample):
-        series[re.sub(r"\d+", "#", observed.source.path)][sample.index].append((sample, observed))
+        folder, slash, name = observed.source.path.rpartition("/")
+        series[folder + slash + re.sub(r"\d+", "#", name)][sample.index].append((sample, observed))
     for gpus in series.values():
         trends = [_trend(samples) for _, samples in sorted(gpus.items()) if len(samples) > 1]
         if trends:
@@ -35,19 +38,30 @@ def combine(facts: Facts) -> Iterator[Reading]:
 
 
 def _trend(samples: _Series) -> Observed:
-    ordered = sorted(samples, key=lambda one: (one[1].source.path, one[0].order))
+    ordered = sorted(samples, key=lambda one: (_natural(one[1].source.path), one[0].order))
     used = [sample.used_mib for sample, _ in ordered]
     first, last = ordered[0][0], ordered[-1][0]
-    times = (first.at_s, last.at_s)
     fact = GpuMemoryTrend(
         index=first.index,
         samples=len(used),
         first_mib=used[0],
         last_mib=used[-1],
         change="flat" if max(used) - min(used) <= FLAT_MIB else "growing" if used[-1] > used[0] else "shrinking",
-        span_s=None if times[0] is None or times[1] is None else times[1] - times[0],
+        span_s=_span_s(first.at_s, last.at_s),
     )
     return derived(fact, [ordered[0][1], ordered[-1][1]])
+
+
+def _natural(path: str) -> list[tuple[str, int]]:
+    """A key that orders numbers in names as numbers: `smi_2` before `smi_10`."""
+    return [(text, int(number or 0)) for text, number in re.findall(r"(\D*)(\d*)", path)]
+
+
+def _span_s(first: float | None, last: float | None) -> float | None:
+    """The time between; a clock that runs from midnight may have passed it."""
+    if first is None or last is None:
+        return None
+    return last - first + (DAY_S if last < first < DAY_S else 0)
 
 
 def _pattern(trends: Sequence[Observed], last: Sequence[GpuMemorySample]) -> Observed:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 
 from collectors.combiners import Facts, derived, looked_at
 from kb.evidence import Observed, Reading
@@ -31,7 +32,10 @@ def combine(facts: Facts) -> Iterator[Reading]:
         if fault.bdf in gpus or (fault.driver == "nvidia" and fault.bdf.endswith(".0")):
             fact = GpuDmaFault(bdf=fault.bdf, count=fault.count, first_s=fault.first_s)
             yield derived(fact, [observed])
-    yield from looked_at(facts, GpuDmaFault, IommuFault)
+    unclear = not gpus and any(fault.driver is None for fault, _ in facts.of(IommuFault))
+    for looked in looked_at(facts, GpuDmaFault, IommuFault):
+        # Without a list of the GPUs, a device that no driver is named for may be one.
+        yield replace(looked, complete=False, reason="not-collected") if unclear and looked.complete else looked
 
 
 def _interconnect(links: list[tuple[TopologyLink, Observed]]) -> Observed:

@@ -33,16 +33,16 @@ def combine(facts: Facts) -> Iterator[Reading]:
 def _effective(name: str, several: Sequence[_Set], reported: tuple[NcclSetting, Observed] | None) -> Observed:
     winner, observed = max(several, key=lambda one: _strength(one[0]))
     if reported is not None:  # NCCL says what holds; whoever set that value is its origin
-        agreeing = [one for one in several if one[0].value == reported[0].value]
-        if agreeing:
-            winner, observed = max(agreeing, key=lambda one: _strength(one[0]))
+        unseen = Setting(name=name, value=reported[0].value, origin="unknown")
+        agreeing = [one for one in several if one[0].value == reported[0].value] or [(unseen, reported[1])]
+        winner, observed = max(agreeing, key=lambda one: _strength(one[0]))
     losers = [one for one in several if one[0].value != winner.value]
     fact = EffectiveSetting(
         name=name,
         value=winner.value,
         origin=winner.origin,
         outranks=", ".join(dict.fromkeys(setting.origin for setting, _ in losers)) or None,
-        confirmed=reported is not None and reported[0].value == winner.value,
+        confirmed=reported is not None,
     )
     basis = [observed, *(o for _, o in losers)]
     return derived(fact, [*basis, reported[1]] if reported else basis)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from math import prod
 
 from collectors.combiners import Facts, derived, looked_at
 from kb.evidence import Observed, Reading
@@ -18,7 +19,13 @@ STAGES: tuple[tuple[Stage, Milestone, Milestone], ...] = (
     ("communication", "distributed-begin", "distributed-end"),
 )
 """The last stage first: each with the milestones that begin and end it."""
-PARALLEL = ("tp_size", "tensor_parallel_size", "pp_size", "pipeline_parallel_size")
+PARALLEL = {
+    "tp_size": "tensor",
+    "tensor_parallel_size": "tensor",
+    "pp_size": "pipeline",
+    "pipeline_parallel_size": "pipeline",
+}
+"""Launch arguments, and the dimension whose size they give."""
 DONE: tuple[Milestone, ...] = ("ready", "serving")
 
 _Passed = dict[Milestone, list[tuple[StartMilestone, Observed]]]
@@ -40,11 +47,13 @@ def _ranks_expected(arguments: Iterable[tuple[LaunchArgument, Observed]]) -> int
     values = {argument.name: argument.value for argument, _ in arguments}
     if values.get("nnodes", "1") not in {"1", "None"}:
         return None
-    sizes = [int(values[name]) for name in PARALLEL if re.fullmatch(r"\d{1,5}", values.get(name, ""))]
-    total = 1
-    for size in sizes:
-        total *= size
-    return total if sizes else None
+    sizes = {dimension: int(values[name]) for name, dimension in PARALLEL.items() if is_size(values.get(name, ""))}
+    return prod(sizes.values()) if sizes else None
+
+
+def is_size(text: str) -> bool:
+    """Whether an argument is a number of processes, and no impossible one."""
+    return re.fullmatch(r"[1-9]\d{0,4}", text) is not None
 
 
 def _progress(

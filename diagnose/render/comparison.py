@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from diagnose.render.json_report import report_json
-from diagnose.render.neutral import terminal
+from diagnose.render.layout import BLANK, Line, paragraph, show, width_of
 from diagnose.render.report import Report, stands
 
 if TYPE_CHECKING:
@@ -60,33 +60,31 @@ def _step_json(step: Step) -> dict[str, Any]:
 
 def render_comparison(comparison: Comparison, console: Console) -> None:
     """Prints what each body of evidence comes to, and what changed from one to the next."""
-    from rich.padding import Padding
-    from rich.text import Text
-
-    def line(text: str, indent: int = 0, style: str = "") -> None:
-        console.print(Padding(Text(terminal(text), style=style), (0, 0, 0, indent), expand=False))
-
+    width = width_of(console)
+    lines: list[Line] = []
     for name, report in zip(comparison.names, comparison.reports, strict=True):
-        line(f"{name}: {_answer(report)}", style="bold")
+        lines += paragraph(f"{name}: {_answer(report)}", width, 0, "head")
     for step in comparison.steps:
-        line("")
-        line(f"From {step.before} to {step.after}", style="bold underline")
-        for sentence in step.story or ("Nothing that counts has changed.",):
-            line(sentence, 2, "bold")
-        for change in step.causes:
-            line(f"{MARK[change.fate]} {change.cause} {change.fate}: {change.why}", 2)
-        _print_facts(step, line)
+        lines += [BLANK, *_step_lines(step, width)]
+    show(lines, console)
 
 
-def _print_facts(step: Step, line: Callable[[str, int], None]) -> None:
-    for change in step.facts[:MOST_CHANGES]:
-        line(f"{change.subject}: {change.before or 'not there'} → {change.after or 'not there'}", 4)
+def _step_lines(step: Step, width: int) -> list[Line]:
+    lines = paragraph(f"From {step.before} to {step.after}", width, 0, "head")
+    for sentence in step.story or ("Nothing that counts has changed.",):
+        lines += paragraph(sentence, width, 2, "head")
+    for change in step.causes:
+        lines += paragraph(f"{MARK[change.fate]} {change.cause} {change.fate}: {change.why}", width, 2)
+    for fact in step.facts[:MOST_CHANGES]:
+        text = f"{fact.subject}: {fact.before or 'not there'} → {fact.after or 'not there'}"
+        lines += paragraph(text, width, 4, "dim")
     if len(step.facts) > MOST_CHANGES:
-        line(f"and {len(step.facts) - MOST_CHANGES} more facts (--format json shows all)", 4)
+        lines += paragraph(f"and {len(step.facts) - MOST_CHANGES} more facts: --format json", width, 4, "dim")
     if step.looked_at_first:
-        line(f"looked at for the first time: {_kinds(step.looked_at_first)}", 4)
+        lines += paragraph(f"looked at for the first time: {_kinds(step.looked_at_first)}", width, 4, "dim")
     if step.not_looked_at_again:
-        line(f"not looked at again: {_kinds(step.not_looked_at_again)}", 4)
+        lines += paragraph(f"not looked at again: {_kinds(step.not_looked_at_again)}", width, 4, "dim")
+    return lines
 
 
 def _kinds(kinds: Sequence[str]) -> str:

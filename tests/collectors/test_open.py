@@ -1,4 +1,4 @@
-"""Whatever a user hands over → files: the same evidence in any wrapping, nothing followed, nothing lost in silence."""
+"""Whatever a user hands over → files: the same in any wrapping, nothing followed, nothing lost in silence."""
 
 from __future__ import annotations
 
@@ -254,7 +254,10 @@ def test_a_link_that_the_user_names_is_followed(tmp_path):
     lay(tmp_path, EVIDENCE)
     (tmp_path / "link").symlink_to("logs")
 
-    assert contents(open_evidence([str(tmp_path / "link")])) == {"rank0.log": b"rank 0\n", "rank1.log": b"rank 1\n"}
+    assert contents(open_evidence([str(tmp_path / "link")])) == {
+        "rank0.log": b"rank 0\n",
+        "rank1.log": b"rank 1\n",
+    }
 
 
 NOISE = random.Random(1).randbytes(9000)
@@ -293,7 +296,10 @@ def test_a_compressed_file_in_a_directory_that_is_cut_is_marked(tmp_path):
     """The others are whole."""
     lay(tmp_path, {"a.gz": gzip.compress(b"text" * 500)[:-9], "b.gz": gzip.compress(b"text")})
 
-    assert [(file.path, file.truncated) for file in open_evidence([str(tmp_path)]).files] == [("a", True), ("b", False)]
+    assert [(file.path, file.truncated) for file in open_evidence([str(tmp_path)]).files] == [
+        ("a", True),
+        ("b", False),
+    ]
 
 
 def test_a_large_file_is_cut_marked_and_told(tmp_path, monkeypatch):
@@ -312,7 +318,7 @@ def test_a_directory_is_read_up_to_a_number_of_files(tmp_path, monkeypatch):
     """The rest is told."""
     monkeypatch.setattr(opening, "MOST_FILES", 2)
 
-    opened = open_evidence([str(lay(tmp_path, {name: b"x" for name in "abc"}))])
+    opened = open_evidence([str(lay(tmp_path, dict.fromkeys("abc", b"x")))])
 
     assert list(contents(opened)) == ["a", "b"]
     assert [one.consequence for one in opened.unread] == ["only its first 2 files were read"]
@@ -322,7 +328,7 @@ def test_an_input_is_read_up_to_a_number_of_bytes(tmp_path, monkeypatch):
     """All its files together; the first that is left out is told."""
     monkeypatch.setattr(opening, "MOST_BYTES", 15)
 
-    opened = open_evidence([str(lay(tmp_path, {name: b"x" * 10 for name in "abcd"}))])
+    opened = open_evidence([str(lay(tmp_path, dict.fromkeys("abcd", b"x" * 10)))])
 
     assert list(contents(opened)) == ["a", "b"]
     assert reasons(opened) == [("c", "truncated")]
@@ -407,7 +413,9 @@ def manifest(*artifacts: dict, **more) -> bytes:
 def bundle(tmp_path: Path, *artifacts: dict, **files: bytes) -> Opened:
     """A bundle of these artifacts and files."""
     content = {name.replace("__", "/"): text for name, text in files.items()}
-    return open_evidence([str(lay(tmp_path / "bundle", {"manifest.json": manifest(*artifacts), "x": b"x", **content}))])
+    return open_evidence(
+        [str(lay(tmp_path / "bundle", {"manifest.json": manifest(*artifacts), "x": b"x", **content}))]
+    )
 
 
 def file_of(opened: Opened, path: str) -> File:
@@ -486,7 +494,11 @@ MISSING = {
         None,
         Unread("smi", "not-collected", "the collector says: interrupted"),
     ),
-    "a step that was not needed": ({"name": "v", "outcome": "skipped", "error": "not needed: it was there"}, None, None),
+    "a step that was not needed": (
+        {"name": "v", "outcome": "skipped", "error": "not needed: it was there"},
+        None,
+        None,
+    ),
     "a file that was there": (
         {"path": "gone.txt", "file": "/proc/v", "outcome": "ok"},
         None,

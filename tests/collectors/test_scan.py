@@ -186,7 +186,9 @@ def test_a_code_block_in_an_output_does_not_end_it():
 
 def test_the_output_of_a_known_command_is_one_section():
     """What looks like a prompt there is part of the output."""
-    assert split("$ first\n```\nout\n", command="cat notes.txt") == [(1, "cat notes.txt", ["$ first", "```", "out"])]
+    assert split("$ first\n```\nout\n", command="cat notes.txt") == [
+        (1, "cat notes.txt", ["$ first", "```", "out"])
+    ]
 
 
 def test_sections_carry_path_and_sum_of_the_whole_file():
@@ -207,7 +209,8 @@ DRESSES = {
     "after NULs of a crash": b"boot\n" + b"old" * 3000 + b"\0" * 4096 + b"\n" + TEXT.encode(),
     "after junk": b"\xff\xfa\xf0 \xc3\x28\n\n" + TEXT.encode(),
     "after a prompt": b"log\n$ cat /proc/driver/nvidia/version\n" + TEXT.encode(),
-    "after a prompt with a title": b"\x1b]0;root@h: ~\x07root@h:~# cat /proc/driver/nvidia/version\n" + TEXT.encode(),
+    "after a prompt with a title": b"\x1b]0;root@h: ~\x07root@h:~# cat /proc/driver/nvidia/version\n"
+    + TEXT.encode(),
     "in a code block": b"It hangs:\n\n```console\n" + TEXT.encode() + b"```\n",
 }
 
@@ -300,7 +303,10 @@ def test_an_account_names_readers_and_facts():
     """Who took the file, and how many facts it gave."""
     accounts, readings = read_all([File("a.txt", TEXT.encode()), File("b.txt", b"")])
 
-    assert [(one.path, one.facts > 0, one.why_unread) for one in accounts] == [("a.txt", True, ""), ("b.txt", False, "empty")]
+    assert [(one.path, one.facts > 0, one.why_unread) for one in accounts] == [
+        ("a.txt", True, ""),
+        ("b.txt", False, "empty"),
+    ]
     assert sum(isinstance(one, Observed) for one in readings) == accounts[0].facts
 
 

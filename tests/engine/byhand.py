@@ -1,4 +1,4 @@
-"""Small rules and facts by hand, for the tests of the engine. The kinds are real; what they mean is of no matter."""
+"""Small rules and facts by hand, for the tests of the engine. The kinds are real; their meaning is no matter."""
 
 from __future__ import annotations
 

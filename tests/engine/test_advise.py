@@ -66,7 +66,10 @@ CONDITIONS = {
     "one of two ways": ({"when": [{"b": {"boot": {}}}, {"p": {"package": {}}}]}, True),
     "what must not be there is there": ({"unless": {"p": {"package": {"name": "p"}}}}, False),
     "what must not be there is not": ({"unless": {"p": {"package": {"name": "q"}}}}, True),
-    "what must not be there is only the subject itself": ({"when": {"p": {"package": {}}}, "unless": {"o": {"port_conflict": {}}}}, True),
+    "what must not be there is only the subject itself": (
+        {"when": {"p": {"package": {}}}, "unless": {"o": {"port_conflict": {}}}},
+        True,
+    ),
     "a binding of the requirements, tested further": ({"when": NO}, False),
     "a binding of the requirements that passes": ({"when": YES}, True),
 }
@@ -102,7 +105,14 @@ def test_every_text_of_a_remedy_is_filled_in():
     """From the requirements and from its own conditions; what is not known stands as the name of its field."""
     text = "{p.name} {it.address} {p.role}"
     one = remedy(
-        text, run=[text], undo=[text], check=[text], expect=text, costs=text, caution=text, when={"p": {"package": {}}}
+        text,
+        run=[text],
+        undo=[text],
+        check=[text],
+        expect=text,
+        costs=text,
+        caution=text,
+        when={"p": {"package": {}}},
     )
 
     offer = offers(one, readings=[*IT, *read(package("lib"))])[0]

@@ -169,7 +169,7 @@ def test_a_repeated_binding_is_tested_further():
 
 
 def test_each_alternative_becomes_a_rule_of_the_same_part():
-    """What a firing stands for can be looked up, for the requirements, each clause, and each remedy with conditions."""
+    """What a firing stands for can be looked up: requirements, a clause, or a remedy with conditions."""
     remedy = {"do": "this", "undo": "that", "verify": "here"}
     one = cause(
         for_={"here": clause([{"b": {"boot": {}}}, {"p": {"package": {}}}])},
@@ -212,7 +212,7 @@ def test_all_rules_together_keep_names_of_their_own():
 
 
 def test_the_encoder_adds_numbers_and_flags():
-    """An integer beside each known version, a flag for each expression of the rules; unknown fields are left out."""
+    """An integer beside each known version, a flag for each expression; unknown fields are left out."""
     one = cause(
         requires={"it": {"package": {"name": {"matches": "^p"}}}},
         for_={"c": clause(unless={"other": {"package": {"name": {"matches": "q$"}}}})},

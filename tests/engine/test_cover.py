@@ -15,7 +15,9 @@ from kb.rule import Verdict
 CONCLUSIONS = {"confirmed": [1], "ruled-out": [-1], "contradictory": [1, -1]}
 
 
-def proposed(name: str, score: int = 20, verdict: Verdict = "likely", about: str = "machine", **more) -> Hypothesis:
+def proposed(
+    name: str, score: int = 20, verdict: Verdict = "likely", about: str = "machine", **more
+) -> Hypothesis:
     """A hypothesis of a cause, with the conclusive lines that its verdict wants."""
     lines = tuple(
         LedgerLine("c", "for", "true", sign * CONCLUSIVE, conclusive=True, says="")

@@ -1,4 +1,4 @@
-"""Three values: a clause is true, false only where all its kinds were looked at completely, or unknown with a reason."""
+"""Three values: a clause is true, false only where all its kinds were looked at, or unknown with a reason."""
 
 from __future__ import annotations
 
@@ -29,7 +29,12 @@ BOOT = {"b": {"boot": {"kernel": "k"}}}
 
 CLAUSES = {
     "it matches": (BOOT, read(Boot(kernel="k")), "true", ""),
-    "it matches, though only a part was looked at": (BOOT, [read(Boot(kernel="k"))[0], *partly("boot")], "true", ""),
+    "it matches, though only a part was looked at": (
+        BOOT,
+        [read(Boot(kernel="k"))[0], *partly("boot")],
+        "true",
+        "",
+    ),
     "nobody looked": (BOOT, [], "unknown", NOT_LOOKED),
     "somebody looked at all, and nothing is there": (BOOT, looked("boot"), "false", ""),
     "somebody looked at a part, and nothing is there": (BOOT, partly("boot"), "unknown", IN_PART),
@@ -49,7 +54,12 @@ CLAUSES = {
         "false",
         "",
     ),
-    "whether it is known is always known": ({"b": {"boot": {"kernel": {"known": True}}}}, read(Boot()), "false", ""),
+    "whether it is known is always known": (
+        {"b": {"boot": {"kernel": {"known": True}}}},
+        read(Boot()),
+        "false",
+        "",
+    ),
     "not, of an unknown": (
         {"b": {"boot": {"kernel": {"not": "k"}}}},
         read(Boot()),
@@ -62,21 +72,36 @@ CLAUSES = {
         "unknown",
         "boot.kernel is not known",
     ),
-    "an expression that does not occur": ({"b": {"boot": {"kernel": {"matches": "z"}}}}, read(Boot(kernel="k")), "false", ""),
+    "an expression that does not occur": (
+        {"b": {"boot": {"kernel": {"matches": "z"}}}},
+        read(Boot(kernel="k")),
+        "false",
+        "",
+    ),
     "an order, of an unknown": (
         {"p": {"package": {"upstream": {"lt": "2"}}}},
         read(package("p")),
         "unknown",
         "package.upstream is not known",
     ),
-    "an order that does not hold": ({"p": {"package": {"upstream": {"lt": "2"}}}}, read(package("p", "3")), "false", ""),
+    "an order that does not hold": (
+        {"p": {"package": {"upstream": {"lt": "2"}}}},
+        read(package("p", "3")),
+        "false",
+        "",
+    ),
     "two kinds, one of them not looked for": (
         {**BOOT, "p": {"package": {}}},
         read(Boot(kernel="k")),
         "unknown",
         "package was not looked for",
     ),
-    "two kinds, and what was looked for is not there": ({**BOOT, "p": {"package": {}}}, looked("boot"), "false", ""),
+    "two kinds, and what was looked for is not there": (
+        {**BOOT, "p": {"package": {}}},
+        looked("boot"),
+        "false",
+        "",
+    ),
     "two kinds that nobody looked for": (
         {**BOOT, "p": {"package": {}}},
         [],
@@ -151,7 +176,9 @@ def test_what_is_there_and_what_is_not_are_judged_together():
 
 def test_only_the_matches_that_are_sure_are_evidence():
     """A match that an unknown field might block is not cited beside one that nothing can block."""
-    body = clause({"p": {"package": {"name": {"known": True}}}}, unless={"o": {"package": {"upstream": "$p.name"}}})
+    body = clause(
+        {"p": {"package": {"name": {"known": True}}}}, unless={"o": {"package": {"upstream": "$p.name"}}}
+    )
     one = cause(for_={"c": body})
 
     sure = ledger(one, [*IT, *read(package("1", "9"), package("2", "9"))])["c"]
@@ -191,7 +218,8 @@ def test_a_binding_of_the_requirements_is_tested_further():
     other = thing(port=2, address="a")
 
     truths = {
-        address: ledger(one, read(thing(port=1, address=address), other))["c"].truth for address in ("a", "b", None)
+        address: ledger(one, read(thing(port=1, address=address), other))["c"].truth
+        for address in ("a", "b", None)
     }
 
     assert truths == {"a": "true", "b": "false", None: "unknown"}
@@ -252,6 +280,8 @@ def test_coverage_is_complete_where_one_look_was():
 
 def test_a_pattern_in_words():
     """For messages, as the author wrote it."""
-    patterns = parse_patterns({"p": {"package": {"name": ["a", "b"], "upstream": {"lt": "$m.version"}}}, "b": {"boot": None}})
+    patterns = parse_patterns(
+        {"p": {"package": {"name": ["a", "b"], "upstream": {"lt": "$m.version"}}}, "b": {"boot": None}}
+    )
 
     assert list(map(described, patterns)) == ["package with name a or b and upstream lt $m.version", "boot"]

@@ -22,7 +22,9 @@ from kb.rule import RuleBase
 YES = {"it": {"port_conflict": {}}}
 RULES = rule_base()
 UP = StartProgress(framework="sglang", stage="ready", state="complete", ranks_begun=4, ranks_ended=4)
-BLOCKED = StartProgress(framework="sglang", stage="communication", state="unfinished", ranks_begun=4, ranks_ended=0)
+BLOCKED = StartProgress(
+    framework="sglang", stage="communication", state="unfinished", ranks_begun=4, ranks_ended=0
+)
 
 
 def told(diagnosis: Diagnosis) -> str:
@@ -39,7 +41,10 @@ def told(diagnosis: Diagnosis) -> str:
                     one.consequence_of,
                     one.yields_to,
                     [(rival.cause, rival.margin) for rival in one.rivals],
-                    [(line.clause, line.truth, line.decibans, line.says, line.unknown) for line in one.hypothesis.ledger],
+                    [
+                        (line.clause, line.truth, line.decibans, line.says, line.unknown)
+                        for line in one.hypothesis.ledger
+                    ],
                     [(offer.do, offer.run) for offer in one.remedies],
                 )
                 for one in findings(diagnosis)
@@ -66,7 +71,9 @@ def test_a_symptom_is_seen_once_for_each_thing_that_it_is_about():
     """Two subjects are two symptoms; two facts of one subject are one."""
     rule = symptom("s", YES, about="$it.address")
 
-    seen = assess(base(symptoms=[rule]), read(thing(1, "a"), thing(2, "a"), thing(3, "b")), engine="plain").symptoms
+    seen = assess(
+        base(symptoms=[rule]), read(thing(1, "a"), thing(2, "a"), thing(3, "b")), engine="plain"
+    ).symptoms
 
     assert sorted((one.about, len(one.evidence)) for one in seen) == [("a", 2), ("b", 1)]
 
@@ -75,13 +82,17 @@ def test_a_symptom_of_something_unknown_is_about_the_machine():
     """The fact that shows it need not tell which part."""
     rule = symptom("s", YES, about="$it.address")
 
-    assert [one.about for one in assess(base(symptoms=[rule]), read(thing(1)), engine="plain").symptoms] == ["machine"]
+    assert [one.about for one in assess(base(symptoms=[rule]), read(thing(1)), engine="plain").symptoms] == [
+        "machine"
+    ]
 
 
 def test_a_cause_may_ask_for_a_symptom():
     """What one rule concludes another may require, and the proof leads to what was read."""
     rules = base(
-        cause(requires={"s": {"symptom": {"id": "s"}}}, for_={"c": clause({"s": {"symptom": {"about": "machine"}}})}),
+        cause(
+            requires={"s": {"symptom": {"id": "s"}}}, for_={"c": clause({"s": {"symptom": {"about": "machine"}}})}
+        ),
         symptoms=[symptom("s", YES)],
     )
 
@@ -234,17 +245,29 @@ SMALL = base(
         explains=["x"],
         leads_to=["a.two"],
         for_={
-            "same": clause({"p": {"package": {"name": "$it.address", "upstream": {"lt": "2"}}}}, otherwise="weak", ask="p"),
+            "same": clause(
+                {"p": {"package": {"name": "$it.address", "upstream": {"lt": "2"}}}}, otherwise="weak", ask="p"
+            ),
             "lone": clause(unless={"o": {"package": {"role": "nccl"}}}, weight="moderate", same="g"),
             "host": clause({"b": {"boot": {"host": {"matches": "^[ab]"}}}}, same="g", ask="q"),
         },
         remedies=[
-            {"do": "{p.name}", "run": "rm {p.name}", "undo": "no", "verify": "same", "when": {"p": {"package": {}}}}
+            {
+                "do": "{p.name}",
+                "run": "rm {p.name}",
+                "undo": "no",
+                "verify": "same",
+                "when": {"p": {"package": {}}},
+            }
         ],
     ),
-    cause("a.two", requires={"s": {"symptom": {"id": "x"}}}, explains=["x"], for_={"c": clause({"b": {"boot": {}}})}),
+    cause(
+        "a.two", requires={"s": {"symptom": {"id": "x"}}}, explains=["x"], for_={"c": clause({"b": {"boot": {}}})}
+    ),
     cause("a.last", explains=["x", "y"], fallback=True, for_={"c": clause(YES, "conclusive")}),
-    cause("state.late", requires={"o": {"outcome": {"faults_likely": 0}}}, for_={"c": clause({"o": {"outcome": {}}})}),
+    cause(
+        "state.late", requires={"o": {"outcome": {"faults_likely": 0}}}, for_={"c": clause({"o": {"outcome": {}}})}
+    ),
     symptoms=[symptom("x", YES, about="$it.address"), symptom("y", {"p": {"package": {}}, "b": {"boot": {}}})],
     probes=[probe("p"), probe("q", seconds=1)],
 )
@@ -267,7 +290,9 @@ READINGS = st.lists(
         st.builds(
             Observed,
             FACTS,
-            st.builds(lambda path, line: Source(path, line, line, ""), st.sampled_from(["f", "g"]), st.integers(1, 9)),
+            st.builds(
+                lambda path, line: Source(path, line, line, ""), st.sampled_from(["f", "g"]), st.integers(1, 9)
+            ),
         ),
         st.builds(
             lambda kind, whole: Looked(kind, whole, "f"),
@@ -307,7 +332,9 @@ def test_any_engine_comes_to_the_same(engine, readings):
 
 
 EXAMPLES = [
-    pytest.param(example, id=f"{one.cause}::{example.name}") for one in RULES.causes.values() for example in one.examples
+    pytest.param(example, id=f"{one.cause}::{example.name}")
+    for one in RULES.causes.values()
+    for example in one.examples
 ]
 
 

@@ -71,7 +71,13 @@ VERDICTS = {
     "for and against": ("common", {"a": "strong"}, {"b": "moderate"}, "possible", 0),
     "proved": ("rare", {"a": "conclusive"}, {}, "confirmed", 10),
     "proved, whatever speaks against it": ("rare", {"a": "conclusive"}, {"b": "strong"}, "confirmed", -10),
-    "refuted, whatever speaks for it": ("common", {"a": "strong", "b": "strong"}, {"c": "conclusive"}, "ruled-out", -10),
+    "refuted, whatever speaks for it": (
+        "common",
+        {"a": "strong", "b": "strong"},
+        {"c": "conclusive"},
+        "ruled-out",
+        -10,
+    ),
     "proved and refuted": ("common", {"a": "conclusive"}, {"b": "conclusive"}, "contradictory", -10),
 }
 
@@ -139,7 +145,9 @@ def test_of_a_group_only_the_heaviest_counts():
 
 def test_the_heaviest_may_speak_against():
     """What weighs more counts, on whichever side."""
-    lines = of_group(clause(YES, "moderate"), clause(NO, "weak", otherwise="strong"), against=[clause(YES, "weak")])
+    lines = of_group(
+        clause(YES, "moderate"), clause(NO, "weak", otherwise="strong"), against=[clause(YES, "weak")]
+    )
 
     assert [line.decibans for line in lines] == [0, -20, 0]
 
@@ -152,7 +160,8 @@ def test_a_lighter_line_of_a_group_decides_nothing():
 
 
 @pytest.mark.parametrize(
-    ("known", "open_weight", "could_add"), [("weak", "strong", 15), ("moderate", "moderate", 0), ("strong", "weak", 0)]
+    ("known", "open_weight", "could_add"),
+    [("weak", "strong", 15), ("moderate", "moderate", 0), ("strong", "weak", 0)],
 )
 def test_an_open_line_of_a_group_can_add_only_what_lies_above_it(known, open_weight, could_add):
     """Asking can move no more than the heaviest does not already say."""
