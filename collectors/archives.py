@@ -1,4 +1,4 @@
-"""Compressed and packed evidence → its members, in memory, within limits. Nothing is written to disk.
+"""Compressed and packed evidence → its members, within limits. Nothing gets a name on disk.
 
 A member with an absolute name, a name that climbs out, a link or a device is left out and told. What is cut or
 damaged is given as far as it can be read, and marked as cut.
@@ -7,9 +7,7 @@ damaged is given as far as it can be read, and marked as cut.
 from __future__ import annotations
 
 import bz2
-import io
 import lzma
-import re
 import stat
 import struct
 import tarfile
@@ -17,16 +15,20 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import PurePosixPath
-from typing import Final, NamedTuple, Protocol
+from typing import IO, Final, Protocol
 
+from collectors.content import HELD, Content, Sink
 from kb.evidence import Unread
 
 MOST_FILES: Final = 20_000
-MOST_BYTES_OF_A_FILE: Final = 512 << 20
-MOST_BYTES: Final = 4 << 30
+MOST_BYTES_OF_A_FILE: Final = 4 << 30
+MOST_BYTES: Final = 16 << 30
+"""Of all that one input unpacks to."""
 
 STEP: Final = 512
 """Compressed bytes that are unpacked at once: what is lost, at most, before a damaged place."""
+LARGE_STEP: Final = 1 << 14
+"""The same, where small steps would take too long."""
 
 DAMAGED: Final = (
     tarfile.TarError,
@@ -43,16 +45,6 @@ DAMAGED: Final = (
 )
 """What the libraries raise over content that is not what it claims to be."""
 
-_PADDING = re.compile(rb"\0*")
-
-
-class Content(NamedTuple):
-    """The bytes of a file, and whether some of them are missing."""
-
-    data: bytes
-    cut: bool = False
-
-
 Load = Callable[[], Content]
 
 
@@ -66,11 +58,12 @@ class _Unpacker(Protocol):
     def decompress(self, data: memoryview, /) -> bytes: ...
 
 
-def members(content: bytes, unread: list[Unread]) -> dict[str, Load] | None:
+def members(content: Content, unread: list[Unread]) -> dict[str, Load] | None:
     """The regular members of a tar or zip archive by name; None where the content is no archive."""
-    if content[257:262] == b"ustar":
+    head = content.head(262)
+    if head[257:262] == b"ustar":
         return _loads(_tar_members(content, unread))
-    if content.startswith(b"PK\x03\x04"):
+    if head.startswith(b"PK\x03\x04"):
         return _loads(_zip_members(content, unread))
     return None
 
@@ -79,47 +72,60 @@ def _loads(found: Iterator[tuple[str, Content]]) -> dict[str, Load]:
     return {name: lambda content=content: content for name, content in found}  # type: ignore[misc]
 
 
-def decompressed(name: str, content: bytes, unread: list[Unread], most: int = MOST_BYTES) -> tuple[Content, str]:
+def decompressed(name: str, content: Content, unread: list[Unread], most: int = MOST_BYTES) -> tuple[Content, str]:
     """The content without its compression, as far as it can be unpacked, and its name without that suffix."""
+    head = content.head(max(len(magic) for magic, _, _ in COMPRESSIONS))
     for magic, suffixes, start in COMPRESSIONS:
-        if content.startswith(magic):
+        if head.startswith(magic):
             plain, problem = _unpacked(content, magic, start, most)
             if problem:
-                consequence = f"what follows its first {len(plain)} bytes was not read: {problem}"
+                consequence = f"what follows its first {plain.size} bytes was not read: {problem}"
                 unread.append(Unread(name, "truncated", consequence))
             for suffix, shorter in suffixes.items():
                 if name.endswith(suffix):
-                    return Content(plain, bool(problem)), name.removesuffix(suffix) + shorter
-            return Content(plain, bool(problem)), name
-    return Content(content), name
+                    return plain, name.removesuffix(suffix) + shorter
+            return plain, name
+    return content, name
 
 
-def _unpacked(content: bytes, magic: bytes, start: Callable[[], _Unpacker], most: int) -> tuple[bytes, str]:
+def _unpacked(content: Content, magic: bytes, start: Callable[[], _Unpacker], most: int) -> tuple[Content, str]:
     """All that can be unpacked, stream after stream, and what went wrong then (empty: nothing)."""
-    plain = bytearray()
-    view = memoryview(content)
-    at, unpacker = 0, start()
-    while at < len(content):
-        step = view[at : at + STEP]
+    sink = Sink()
+    with content.stream() as stream:
+        problem = _unpack(stream, STEP if content.size <= HELD else LARGE_STEP, magic, start, sink, most)
+    return sink.content(cut=bool(problem)), problem
+
+
+def _unpack(
+    stream: IO[bytes], step: int, magic: bytes, start: Callable[[], _Unpacker], sink: Sink, most: int
+) -> str:
+    unpacker, rest = start(), b""
+    while data := rest or stream.read(step):
+        rest = b""
         try:
-            plain += unpacker.decompress(step)
+            plain = unpacker.decompress(memoryview(data))
         except DAMAGED as error:
-            return bytes(plain), str(error) or type(error).__name__
-        if len(plain) > most:
-            return bytes(plain[:most]), f"it unpacks to more than {most} bytes"
-        at += len(step)
+            return str(error) or type(error).__name__
+        room = most - sink.size
+        sink.write(plain[:room])
+        if len(plain) > room:
+            return f"it unpacks to more than {most} bytes"
         if unpacker.eof:
-            at = _past_padding(content, at - len(unpacker.unused_data))
-            if at < len(content) and not content.startswith(magic, at):
-                return bytes(plain), "something else follows"
-            if at < len(content):
-                unpacker = start()
-    return bytes(plain), "" if unpacker.eof else "it ends too early"
+            rest = _past_padding(unpacker.unused_data, stream, step)
+            if rest and not rest.startswith(magic):
+                return "something else follows"
+            if not rest:
+                return ""
+            unpacker = start()
+    return "it ends too early"
 
 
-def _past_padding(content: bytes, at: int) -> int:
-    match = _PADDING.match(content, at)
-    return match.end() if match else at
+def _past_padding(data: bytes, stream: IO[bytes], step: int) -> bytes:
+    """What follows the zeros after a compressed stream, enough of it to tell what it is; empty at the end."""
+    data = data.lstrip(b"\0")
+    while len(data) < step and (more := stream.read(step)):
+        data = (data + more).lstrip(b"\0")
+    return data
 
 
 class _Zstd:
@@ -154,10 +160,10 @@ COMPRESSIONS: Final[tuple[tuple[bytes, Mapping[str, str], Callable[[], _Unpacker
 )
 
 
-def _tar_members(content: bytes, unread: list[Unread]) -> Iterator[tuple[str, Content]]:
+def _tar_members(content: Content, unread: list[Unread]) -> Iterator[tuple[str, Content]]:
     total = 0
     try:
-        with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as archive:
+        with content.stream() as stream, tarfile.open(fileobj=stream, mode="r:") as archive:
             for count, member in enumerate(archive):
                 total += max(member.size, 0)
                 if count >= MOST_FILES or total > MOST_BYTES:
@@ -169,17 +175,26 @@ def _tar_members(content: bytes, unread: list[Unread]) -> Iterator[tuple[str, Co
                     why = "a link, a device, a file with holes, or a path outside the archive"
                     unread.append(Unread(member.name, "unreadable", why))
                     continue
-                end = member.offset_data + member.size
-                data = content[member.offset_data : min(end, member.offset_data + MOST_BYTES_OF_A_FILE + 1)]
-                yield member.name, Content(data, cut=end > len(content))
+                after = stream.tell()
+                yield member.name, _tar_member(stream, member)
+                stream.seek(after)
     except DAMAGED as error:
         unread.append(Unread("archive", "truncated", f"its later members could not be read: {error}"))
 
 
-def _zip_members(content: bytes, unread: list[Unread]) -> Iterator[tuple[str, Content]]:
+def _tar_member(stream: IO[bytes], member: tarfile.TarInfo) -> Content:
+    """The bytes of a member as far as they are there, also where the archive ends within it."""
+    sink = Sink()
+    stream.seek(member.offset_data)
+    while sink.size < member.size and (data := stream.read(min(1 << 20, member.size - sink.size))):
+        sink.write(data)
+    return sink.content(cut=sink.size < member.size)
+
+
+def _zip_members(content: Content, unread: list[Unread]) -> Iterator[tuple[str, Content]]:
     total = 0
     try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        with content.stream() as stream, zipfile.ZipFile(stream) as archive:
             for count, member in enumerate(archive.infolist()):
                 total += max(member.file_size, 0)
                 if count >= MOST_FILES or total > MOST_BYTES:
@@ -198,16 +213,16 @@ def _zip_members(content: bytes, unread: list[Unread]) -> Iterator[tuple[str, Co
 
 
 def _zip_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, unread: list[Unread]) -> Content:
-    data = bytearray()
+    sink = Sink()
     try:
         with archive.open(member) as stream:
-            while (chunk := stream.read(1 << 16)) and len(data) <= MOST_BYTES_OF_A_FILE:
-                data += chunk
+            while (chunk := stream.read(1 << 16)) and sink.size <= MOST_BYTES:
+                sink.write(chunk)
     except DAMAGED as error:
-        consequence = f"what follows its first {len(data)} bytes was not read: {error}"
+        consequence = f"what follows its first {sink.size} bytes was not read: {error}"
         unread.append(Unread(member.filename, "truncated", consequence))
-        return Content(bytes(data), cut=True)
-    return Content(bytes(data))
+        return sink.content(cut=True)
+    return sink.content(cut=False)
 
 
 def _too_many(name: str) -> Unread:

@@ -6,8 +6,10 @@ gives its first and its last lines: what a log says ten thousand times, it says.
 
 from __future__ import annotations
 
+import hashlib
 from collections import deque
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import IO
 
@@ -41,9 +43,7 @@ class _Wanted:
         return Section(path, text, 1, None, sha256, numbers)
 
 
-def marked_sections(
-    path: str, stream: IO[bytes], readers: Sequence[Reader], sha256: str
-) -> Iterator[tuple[Reader, Section]]:
+def marked_sections(path: str, stream: IO[bytes], readers: Sequence[Reader]) -> Iterator[tuple[Reader, Section]]:
     """For each reader that wants lines of this file: a section of only those lines."""
     wanted = [_Wanted(reader) for reader in readers]
     markers: dict[str, list[_Wanted]] = {}
@@ -53,11 +53,16 @@ def marked_sections(
     search = search_for(list(markers))
     takers = list(markers.values())
     first_line = 1
-    for chunk in chunks(stream):
-        found = search(chunk)
-        if found or any(one.until > first_line for one in wanted):
-            _take(chunk, first_line, found, takers, wanted)
-        first_line += chunk.count(b"\n")
+    digest = hashlib.sha256()
+    with ThreadPoolExecutor(1) as beside:  # hashing lets go of the interpreter
+        for chunk in chunks(stream):
+            hashed = beside.submit(digest.update, chunk)
+            found = search(chunk)
+            if found or any(one.until > first_line for one in wanted):
+                _take(chunk, first_line, found, takers, wanted)
+            first_line += chunk.count(b"\n")
+            hashed.result()
+    sha256 = digest.hexdigest()
     yield from ((one.reader, one.section(path, sha256)) for one in wanted if one.lines or one.last)
 
 

@@ -17,7 +17,8 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from collectors.archives import MOST_BYTES, MOST_BYTES_OF_A_FILE, MOST_FILES, Content, Load, decompressed, members
+from collectors.archives import MOST_BYTES, MOST_BYTES_OF_A_FILE, MOST_FILES, Load, decompressed, members
+from collectors.content import HELD, Content, Sink
 from kb.bundle import MANIFEST, Artifact, Bundle
 from kb.errors import InputError
 from kb.evidence import Reason, Unread
@@ -37,7 +38,7 @@ class File:
     """One file to read: the path that is shown, its bytes, and the command that printed it where one is known."""
 
     path: str
-    content: bytes
+    content: Content
     command: str | None = None
     truncated: bool = False
 
@@ -72,14 +73,14 @@ def open_evidence(paths: Iterable[str]) -> Opened:
     names = list(paths)
     for name, prefix in zip(names, short_names(names), strict=True):
         part = _open_one(name)
-        if not any(file.content.strip(BLANK) for file in part.files):
+        if not any(_says_something(file.content) for file in part.files):
             why = f": {part.unread[0].what}: {part.unread[0].consequence}" if part.unread else ""
             raise InputError(
                 f"expected evidence, found none in {name}{why}; give a bundle, a directory, a log or an archive"
             )
         opened.files += part.files if len(names) == 1 else _prefixed(part, prefix)
         opened.inputs += [
-            replace(one, files=len(part.files), bytes=sum(len(file.content) for file in part.files))
+            replace(one, files=len(part.files), bytes=sum(file.content.size for file in part.files))
             for one in part.inputs
         ]
         opened.unread += part.unread
@@ -107,8 +108,7 @@ def _prefixed(part: Opened, prefix: str) -> list[File]:
 
 def _open_one(name: str) -> Opened:
     if name == STDIN:
-        content = sys.stdin.buffer.read(MOST_BYTES_OF_A_FILE + 1) if sys.stdin is not None else b""
-        return _from_bytes("(standard input)", content, "stdin")
+        return _from_content("(standard input)", _standard_input(), "stdin")
     path = Path(name)
     try:
         mode = path.stat().st_mode
@@ -119,13 +119,23 @@ def _open_one(name: str) -> Opened:
     if not stat.S_ISREG(mode):
         raise InputError(f"expected a file or a directory, found a special file at {name}; copy its content first")
     try:
-        with path.open("rb") as stream:
-            content = stream.read(MOST_BYTES_OF_A_FILE + 1)
+        content = Content.of_file(path)
     except OSError as error:
         raise InputError(f"could not read {name}: {_reason(error)}; check its permissions") from error
-    if not content:
+    if not content.size:
         raise InputError(f"expected evidence, found an empty file: {name}; collect it again")
-    return _from_bytes(path.name, content, "file", shown=name)
+    return _from_content(path.name, content, "file", shown=name)
+
+
+def _standard_input() -> Content:
+    sink = Sink()
+    while sys.stdin is not None and sink.size <= MOST_BYTES and (data := sys.stdin.buffer.read(1 << 20)):
+        sink.write(data)
+    return sink.content(cut=False)
+
+
+def _says_something(content: Content) -> bool:
+    return not content.is_held or bool(content.data.strip(BLANK))
 
 
 def _reason(error: OSError) -> str:
@@ -136,7 +146,7 @@ def _from_directory(root: Path, name: str) -> Opened:
     opened = Opened([Input(name, "directory")])
     contents: dict[str, Load] = {}
     for path in _walk(root, opened.unread):
-        contents[path.relative_to(root).as_posix()] = lambda path=path: Content(_read(path))  # type: ignore[misc]
+        contents[path.relative_to(root).as_posix()] = lambda path=path: Content.of_file(path)  # type: ignore[misc]
     return _assembled(opened, contents)
 
 
@@ -173,15 +183,10 @@ def _mode(path: Path) -> int:
         return 0
 
 
-def _read(path: Path) -> bytes:
-    with path.open("rb") as stream:
-        return stream.read(MOST_BYTES_OF_A_FILE + 1)
-
-
-def _from_bytes(name: str, content: bytes, kind: str, shown: str | None = None) -> Opened:
+def _from_content(name: str, content: Content, kind: str, shown: str | None = None) -> Opened:
     opened = Opened([Input(shown or name, kind)])
     plain, inner = decompressed(name, content, opened.unread)
-    packed = members(plain.data, opened.unread)
+    packed = members(plain, opened.unread)
     if packed is not None:
         opened.inputs = [Input(shown or name, "archive")]
         return _assembled(opened, packed)
@@ -213,7 +218,7 @@ def _assembled(opened: Opened, contents: Mapping[str, Load]) -> Opened:
 def _manifest(load: Load) -> Bundle | None:
     """The bundle that a manifest describes; None where it can't be read or is that of something else."""
     try:
-        content = load().data
+        content = load().head(HELD)
         return Bundle.model_validate_json(content) if SCHEMA in content else None
     except (ValidationError, OSError):
         return None
@@ -222,18 +227,15 @@ def _manifest(load: Load) -> Bundle | None:
 def _add(opened: Opened, path: str, load: Load, artifact: Artifact | None, taken: Container[str]) -> int:
     """Adds the file, or why it can't be read; its size."""
     try:
-        content, cut = load()
+        content = load()
+        plain, inner = decompressed(path, content, opened.unread, MOST_BYTES_OF_A_FILE)
     except OSError as error:
         opened.unread.append(_not_read(path, error))
         return 0
-    if len(content) > MOST_BYTES_OF_A_FILE:
-        content, cut = content[:MOST_BYTES_OF_A_FILE], True
-        opened.unread.append(Unread(path, "truncated", f"only its first {MOST_BYTES_OF_A_FILE} bytes were read"))
-    plain, inner = decompressed(path, content, opened.unread, MOST_BYTES_OF_A_FILE)
-    cut = cut or plain.cut or (artifact is not None and not _is_whole(artifact))
+    cut = content.cut or plain.cut or (artifact is not None and not _is_whole(artifact))
     shown = path if inner in taken else inner
-    opened.files.append(File(shown, plain.data, _command(artifact), truncated=cut))
-    return len(plain.data)
+    opened.files.append(File(shown, plain, _command(artifact), truncated=cut))
+    return plain.size
 
 
 def _is_whole(artifact: Artifact) -> bool:
@@ -272,4 +274,4 @@ def _add_missing(opened: Opened, path: str, artifact: Artifact) -> None:
         return
     if artifact.outcome == "no-permission":
         opened.unread.append(Unread(what, "no-permission", "collect again as root to have it"))
-    opened.files.append(File(path, text.encode(), command))
+    opened.files.append(File(path, Content(text.encode()), command))

@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from collectors.large import marked_sections
 from collectors.open import File
-from collectors.readers import readers
+from collectors.reader_index import known_readers
 from kb.evidence import Looked, Observed, Reader, Reading, Section, Unread
 
 PROMPT = re.compile(
@@ -55,11 +56,13 @@ class FileReading:
 
 def read_file(file: File) -> tuple[FileReading, list[Reading]]:
     """The readings of one file and the account of it. Never raises for bad content."""
-    size = len(file.content)
-    empty = not file.content.strip()
+    size = file.content.size
+    if not file.content.is_held:
+        return _read_large(file)
+    empty = not file.content.data.strip()
     if empty and file.command is None:
         return FileReading(file.path, size, (), 0, 0, "empty"), []
-    if is_binary(file.content):
+    if is_binary(file.content.data):
         why = "binary: no reader takes it"
         return FileReading(file.path, size, (), 0, size, why), [Unread(file.path, "unreadable", why)]
     readings: list[Reading] = []
@@ -78,6 +81,26 @@ def read_file(file: File) -> tuple[FileReading, list[Reading]]:
     return FileReading(file.path, size, tuple(taken), facts, unread, why), readings
 
 
+def _read_large(file: File) -> tuple[FileReading, list[Reading]]:
+    """A file of many bytes: readers get the lines that they want, and nothing else of it is ever held."""
+    size = file.content.size
+    if is_binary(file.content.head(SAMPLE_BYTES)):
+        why = "binary: no reader takes it"
+        return FileReading(file.path, size, (), 0, size, why), [Unread(file.path, "unreadable", why)]
+    readings: list[Reading] = []
+    taken: list[str] = []
+    with file.content.stream() as stream:
+        for reader, section in marked_sections(file.path, stream, known_readers()):
+            found = list(reader.read(section))
+            if found:
+                taken.append(reader.name)
+                readings += [_weakened(one) for one in found] if file.truncated else found
+    facts = sum(isinstance(reading, Observed) for reading in readings)
+    unread = 0 if taken else size
+    why = "" if taken else "no reader knows this text"
+    return FileReading(file.path, size, tuple(taken), facts, unread, why), readings
+
+
 def _weakened(reading: Reading) -> Reading:
     """A file that was cut, or a command that failed, can't have shown everything."""
     if isinstance(reading, Looked) and reading.complete:
@@ -88,7 +111,7 @@ def _weakened(reading: Reading) -> Reading:
 def read_section(section: Section) -> Iterator[tuple[str, list[Reading]]]:
     """Each reader that takes the section, with what it read there."""
     text = "\n".join(section.lines)
-    for reader in readers():
+    for reader in known_readers():
         if _interested(reader, section, text):
             found = list(reader.read(section))
             if found:
@@ -114,8 +137,9 @@ def is_binary(content: bytes) -> bool:
 
 def sections(file: File) -> Iterator[Section]:
     """The stretches of a file, in order: what precedes the first command, then the output of each command."""
-    lines = text_lines(file.content)
-    sha256 = hashlib.sha256(file.content).hexdigest()
+    content = file.content.data
+    lines = text_lines(content)
+    sha256 = hashlib.sha256(content).hexdigest()
     start, command = 0, file.command
     for end, next_start, next_command in _borders(lines) if file.command is None else ():
         if end > start or command:

@@ -11,6 +11,7 @@ gc.set_threshold(100_000, 50, 50)
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 import sys
+from contextlib import suppress
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from diagnose import __version__
+from diagnose.failures import in_one_line
 from diagnose.output import as_json, on_console, rendered, write
 from kb.errors import DiagnoseError, InputError
 
@@ -41,7 +43,6 @@ app = typer.Typer(
 HEALTHY, FAULT, USAGE, UNDECIDED = 0, 1, 2, 3
 INTERRUPTED = 130
 ACCUSES = 0.5
-MOST_OF_A_DEFECT = 200
 
 
 class Format(str, Enum):
@@ -71,6 +72,19 @@ RuleDirs = Annotated[
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write the result there.", show_default=False)]
 
 
+def run() -> NoReturn:
+    """`main`, and then the end at once: taking all modules apart again would cost a tenth of a short run."""
+    status = HEALTHY
+    try:
+        main()
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else USAGE
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    os._exit(status)
+
+
 def main() -> NoReturn:
     """Runs the command line; what a user can mend ends in one line on stderr and exit status 2."""
     try:
@@ -80,7 +94,7 @@ def main() -> NoReturn:
     except typer.Abort:
         sys.exit(INTERRUPTED)
     except Exception as error:  # noqa: BLE001 - exit status 1 would say that a fault was found
-        _end(_usage(error) if hasattr(error, "format_message") else _defect(error))
+        _end(in_one_line(error))
     sys.exit(status if isinstance(status, int) else HEALTHY)
 
 
@@ -88,23 +102,6 @@ def _end(message: str) -> NoReturn:
     if message and sys.stderr is not None:  # none where the help has been shown instead
         print(f"diagnose: {message}", file=sys.stderr)  # noqa: T201
     sys.exit(USAGE)
-
-
-def _usage(error: Any) -> str:
-    """What is wrong with the arguments, in one line."""
-    message = " ".join(error.format_message().split()).rstrip(".")
-    context = getattr(error, "ctx", None)
-    return f"{message}; see `{context.command_path} --help`" if message and context else message
-
-
-def _defect(error: Exception) -> str:
-    """What went wrong in this program, in one line, and where."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    where = f" at {Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace else ""
-    text = " ".join(f"{type(error).__name__}: {error}".split())[:MOST_OF_A_DEFECT]
-    return f"a defect of this program: {text}{where}; please report it, with the evidence if you can"
 
 
 def _version(value: bool) -> None:

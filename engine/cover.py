@@ -137,6 +137,6 @@ def _in_order(reported: Sequence[Finding]) -> list[Finding]:
 def _consequences(root: Finding, faults: Sequence[Finding], done: Sequence[Finding]) -> list[Finding]:
     found: list[Finding] = []
     for finding in faults:
-        if finding.consequence_of == root.cause.cause and finding not in [*done, *found]:
+        if finding.consequence_of == root.cause.cause and finding not in done:
             found += [finding, *_consequences(finding, faults, [*done, root, *found, finding])]
     return found

@@ -14,6 +14,17 @@ from kb.evidence import Reader
 
 @cache
 def readers() -> tuple[Reader, ...]:
-    """All readers, in the order of their module names."""
-    modules = (import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__))
-    return tuple(module.READER for module in modules if hasattr(module, "READER"))
+    """All readers, in the order of their module names. Imports them all: see `collectors.reader_index`."""
+    return tuple(_by_module())
+
+
+def module_of(reader: Reader) -> str:
+    """The name of the module that defines a reader."""
+    return _by_module()[reader]
+
+
+@cache
+def _by_module() -> dict[Reader, str]:
+    names = (module.name for module in pkgutil.iter_modules(__path__))
+    modules = ((name, import_module(f"{__name__}.{name}")) for name in names)
+    return {module.READER: name for name, module in modules if hasattr(module, "READER")}

@@ -215,4 +215,29 @@ def _warnings(section: Section, log: _Log) -> Iterator[Observed]:
         yield section.observe(fact, tally.index)
 
 
-READER = Reader("nccl-log", read, markers=("NCCL INFO ", "NCCL WARN ", "NCCL version "))
+READER = Reader(
+    "nccl-log",
+    read,
+    markers=("NCCL INFO ", "NCCL WARN ", "NCCL version "),
+    # Of a large log: what is said of set-up and trouble, not the traces of every collective.
+    lines=(
+        "Init START",
+        "Init COMPLETE",
+        "Abort START",
+        "Abort COMPLETE",
+        "Destroy COMPLETE",
+        "Bootstrap timings total",
+        " nRanks ",
+        " set by environment to ",
+        "NCCL version ",
+        "Bootstrap: Using ",
+        "Bootstrap : Using ",
+        "NET : Using interface",
+        " via P2P/",
+        " via SHM",
+        " via NET/",
+        " via COLLNET/",
+        " via direct shared memory",
+        "NCCL WARN ",
+    ),
+)

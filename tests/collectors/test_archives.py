@@ -17,7 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from collectors import archives
-from collectors.archives import Content, decompressed, members
+from collectors.archives import decompressed, members
+from collectors.content import Content
 from kb.evidence import Unread
 
 TEXT = "".join(f"line {number} {random.Random(number).random()}\n" for number in range(4000)).encode()
@@ -60,14 +61,14 @@ def zipped(*entries: tuple[str | zipfile.ZipInfo, bytes]) -> bytes:
 
 def unpacked(content: bytes) -> tuple[dict[str, Content], list[Unread]]:
     unread: list[Unread] = []
-    found = members(content, unread)
+    found = members(Content(content), unread)
     assert found is not None
     return {name: load() for name, load in found.items()}, unread
 
 
 def plain(content: bytes, name: str = "a", **more) -> tuple[Content, str, list[str]]:
     unread: list[Unread] = []
-    result, inner = decompressed(name, content, unread, **more)
+    result, inner = decompressed(name, Content(content), unread, **more)
     return result, inner, [one.consequence for one in unread]
 
 
@@ -166,7 +167,7 @@ def test_content_decides_and_the_name_follows(name, inner):
 def test_what_is_not_compressed_is_left_as_it_is():
     """Whatever its name says."""
     assert plain(b"text", "a.gz") == (Content(b"text"), "a.gz", [])
-    assert members(b"text" * 200, []) is None
+    assert members(Content(b"text" * 200), []) is None
 
 
 def test_files_of_a_tar_archive():
@@ -321,8 +322,8 @@ def test_damage_never_stops_a_run(content, changes, length):
     """Whatever is wrong inside: what can be read is read, and the rest is told."""
     unread: list[Unread] = []
 
-    result, _ = decompressed("a", changed(content, changes, length), unread)
-    found = members(result.data, unread) or {}
+    result, _ = decompressed("a", Content(changed(content, changes, length)), unread)
+    found = members(result, unread) or {}
 
     assert all(isinstance(load().data, bytes) for load in found.values())
     assert {one.reason for one in unread} <= {"truncated", "unreadable"}

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from collectors.content import Content
 from collectors.open import File
 from collectors.scan import is_binary, read_all, read_file, sections, text_lines
 from kb.evidence import Looked, Observed, Unread
@@ -21,12 +22,14 @@ TEXT = f"{VERSION}\n{GCC}\n"
 def split(text: str | bytes, **more) -> list[tuple[int, str | None, list[str]]]:
     """First line, command and lines of each section."""
     content = text if isinstance(text, bytes) else text.encode()
-    return [(one.first_line, one.command, list(one.lines)) for one in sections(File("a.txt", content, **more))]
+    return [
+        (one.first_line, one.command, list(one.lines)) for one in sections(File("a.txt", Content(content), **more))
+    ]
 
 
 def modules(content: bytes, **more) -> list[tuple[str, int]]:
     """The versions of the kernel module that are read, and the lines where."""
-    _, readings = read_file(File("a.txt", content, **more))
+    _, readings = read_file(File("a.txt", Content(content), **more))
     facts = [one for one in readings if isinstance(one, Observed) and isinstance(one.fact, KernelModule)]
     return [(one.fact.version, one.source.line) for one in facts]
 
@@ -103,7 +106,7 @@ TRANSCRIPT_LINES = st.sampled_from(
 @given(st.lists(TRANSCRIPT_LINES, max_size=12), st.sampled_from([None, "known command"]))
 def test_sections_cut_a_file_without_moving_a_line(lines, command):
     """Each line is in one section at most, under its own number; only prompts and closing fences are in none."""
-    file = File("a.txt", "\n".join([*lines, "end"]).encode(), command)
+    file = File("a.txt", Content("\n".join([*lines, "end"]).encode()), command)
     numbers: list[int] = []
     for section in sections(file):
         assert list(section.lines) == [*lines, "end"][section.first_line - 1 :][: len(section.lines)]
@@ -193,7 +196,7 @@ def test_the_output_of_a_known_command_is_one_section():
 
 def test_sections_carry_path_and_sum_of_the_whole_file():
     """A source leads to the file that was read."""
-    section = next(sections(File("dir/a.txt", b"hello")))
+    section = next(sections(File("dir/a.txt", Content(b"hello"))))
 
     assert section.path == "dir/a.txt"
     assert section.sha256 == "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
@@ -250,7 +253,7 @@ def test_what_is_no_text(content, binary):
 
 def test_a_binary_file_is_told_and_not_read():
     """It is in the account and among what was not read."""
-    account, readings = read_file(File("core", bytes(range(256)) * 20))
+    account, readings = read_file(File("core", Content(bytes(range(256)) * 20)))
 
     assert (account.readers, account.unread_bytes) == ((), 256 * 20)
     assert readings == [Unread("core", "unreadable", "binary: no reader takes it")]
@@ -258,15 +261,15 @@ def test_a_binary_file_is_told_and_not_read():
 
 def test_an_empty_file_says_nothing():
     """It was not the output of anything that is known."""
-    account, readings = read_file(File("a.txt", b" \n\n"))
+    account, readings = read_file(File("a.txt", Content(b" \n\n")))
 
     assert (account.why_unread, account.unread_bytes, readings) == ("empty", 0, [])
 
 
 def test_an_empty_output_of_a_command_is_read():
     """Nothing at all in the kernel log is an answer too."""
-    of_file = read_file(File("commands/dmesg.txt", b"", "dmesg"))[1]
-    of_transcript = read_file(File("a.txt", b"$ dmesg\n$ true\n"))[1]
+    of_file = read_file(File("commands/dmesg.txt", Content(b""), "dmesg"))[1]
+    of_transcript = read_file(File("a.txt", Content(b"$ dmesg\n$ true\n")))[1]
 
     assert {one.kind for one in of_file} == {one.kind for one in of_transcript}
     assert "iommu_fault" in {one.kind for one in of_file if isinstance(one, Looked)}
@@ -275,7 +278,7 @@ def test_an_empty_output_of_a_command_is_read():
 @pytest.mark.parametrize("prefix", ["", "sudo "])
 def test_a_command_decides_which_reader_takes_its_output(prefix):
     """Also where no word of the output tells."""
-    account, readings = read_file(File("a.txt", b"none\n", f"{prefix}systemd-detect-virt"))
+    account, readings = read_file(File("a.txt", Content(b"none\n"), f"{prefix}systemd-detect-virt"))
 
     assert account.readers == ("machine",)
     assert {one.kind for one in readings if isinstance(one, Looked)} == {"container", "virtual_machine"}
@@ -283,7 +286,7 @@ def test_a_command_decides_which_reader_takes_its_output(prefix):
 
 def test_a_cut_file_proves_no_absence():
     """What was looked for in it was looked for in part only."""
-    whole, cut = (read_file(File("a.txt", TEXT.encode(), truncated=one))[1] for one in (False, True))
+    whole, cut = (read_file(File("a.txt", Content(TEXT.encode()), truncated=one))[1] for one in (False, True))
 
     assert {one.complete for one in whole if isinstance(one, Looked)} == {True}
     assert {(one.complete, one.reason) for one in cut if isinstance(one, Looked)} == {(False, "truncated")}
@@ -293,7 +296,7 @@ def test_what_no_reader_takes_is_told_with_its_size():
     """Of a file that is read in part, the rest."""
     text = "words that nobody knows\n$ cat /proc/driver/nvidia/version\n" + TEXT
 
-    account, _ = read_file(File("a.txt", text.encode()))
+    account, _ = read_file(File("a.txt", Content(text.encode())))
 
     assert (account.bytes, account.unread_bytes) == (len(text), len("words that nobody knows\n"))
     assert account.why_unread == "no reader knows this text"
@@ -301,7 +304,7 @@ def test_what_no_reader_takes_is_told_with_its_size():
 
 def test_an_account_names_readers_and_facts():
     """Who took the file, and how many facts it gave."""
-    accounts, readings = read_all([File("a.txt", TEXT.encode()), File("b.txt", b"")])
+    accounts, readings = read_all([File("a.txt", Content(TEXT.encode())), File("b.txt", Content(b""))])
 
     assert [(one.path, one.facts > 0, one.why_unread) for one in accounts] == [
         ("a.txt", True, ""),
@@ -315,7 +318,7 @@ def test_two_outputs_of_one_command_keep_their_places():
     header = "| NVIDIA-SMI 590.48.01    Driver Version: 590.48.01    CUDA Version: 13.1 |"
     text = f"$ nvidia-smi\n{header}\n$ date\nnow\n$ nvidia-smi\n{header}\n"
 
-    _, readings = read_file(File("a.txt", text.encode()))
+    _, readings = read_file(File("a.txt", Content(text.encode())))
 
     facts = [one for one in readings if isinstance(one, Observed) and isinstance(one.fact, NvidiaSmi)]
     assert [one.source.line for one in facts] == [2, 6]
@@ -325,6 +328,6 @@ def test_two_outputs_of_one_command_keep_their_places():
 @given(st.binary(max_size=300), st.sampled_from([None, "nvidia-smi", "dmesg", "env", "lspci -vvv"]))
 def test_bad_content_never_stops_a_run(content, command):
     """Bytes of any kind: read, or told."""
-    account, _ = read_file(File("a.txt", content, command))
+    account, _ = read_file(File("a.txt", Content(content), command))
 
     assert account.bytes == len(content)

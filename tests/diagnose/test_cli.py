@@ -21,7 +21,8 @@ from kb.rule import Cause
 STORIES = Path(__file__).parent.parent / "stories"
 MISMATCH = str(STORIES / "driver-split")
 HEALTHY = str(STORIES / "peer-access-off")
-PROGRAM = [sys.executable, "-c", "from diagnose.cli import main; main()"]
+PROGRAM = [sys.executable, "-c", "from diagnose.cli import run; run()"]
+BUFFERED = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
 
 
 @pytest.fixture
@@ -414,45 +415,35 @@ def test_collect_prints_the_path_of_the_bundle_last(run, tmp_path, monkeypatch):
     assert run("collect", "-o", tmp_path / "b.tar.gz") == (0, f"{tmp_path}/b.tar.gz\n", "")
 
 
-def test_a_closed_pipe_ends_the_program_quietly():
-    """As the signal would, and not with the exit status of a fault."""
-    with subprocess.Popen(
-        [*PROGRAM, "explain", MISMATCH], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=STORIES
-    ) as program:
+def in_shell(redirect: str, *arguments: str) -> tuple[int, str, str]:
+    """The program as a shell runs it: exit status, standard output, standard error."""
+    command = ["sh", "-c", f'exec "$@" {redirect}', "sh", *PROGRAM, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=BUFFERED)
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_a_closed_pipe_ends_the_program_quietly(form):
+    """As the signal would, and not with the exit status of a fault; short results and long ones."""
+    pipe = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": BUFFERED}
+    with subprocess.Popen([*PROGRAM, "explain", "--quiet", "--format", form, MISMATCH], **pipe) as program:
         program.stdout.close()
         err = program.stderr.read()
 
     assert (program.returncode, err) == (141, b"")
 
 
-@pytest.mark.parametrize(
-    ("redirect", "status", "err"),
-    [
-        (">&-", 1, ""),
-        (
-            ">/dev/full",
-            2,
-            "diagnose: could not write standard output: no space left on device; name another file with -o\n",
-        ),
-    ],
-)
+FULL = "diagnose: could not write standard output: no space left on device; name another file with -o\n"
+
+
+@pytest.mark.parametrize(("redirect", "status", "err"), [(">&-", 1, ""), (">/dev/full", 2, FULL)])
 def test_a_standard_output_that_takes_nothing(redirect, status, err):
     """Closed on purpose, it changes nothing; full, it is told."""
-    command = f'exec "$@" {redirect}'
-    done = subprocess.run(
-        ["sh", "-c", command, "sh", *PROGRAM, "explain", MISMATCH], stderr=subprocess.PIPE, text=True, check=False
-    )
-
-    assert (done.returncode, done.stderr) == (status, err)
+    assert in_shell(redirect, "explain", "--quiet", MISMATCH) == (status, "", err)
 
 
 def test_nothing_on_standard_input_is_told():
     """Not even an open file."""
-    done = subprocess.run(
-        ["sh", "-c", 'exec "$@" <&-', "sh", *PROGRAM, "explain", "-"], capture_output=True, text=True, check=False
-    )
+    told = "diagnose: expected evidence, found none in -; give a bundle, a directory, a log or an archive\n"
 
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == (
-        "diagnose: expected evidence, found none in -; give a bundle, a directory, a log or an archive\n"
-    )
+    assert in_shell("<&-", "explain", "-") == (2, "", told)

@@ -106,6 +106,11 @@ CHANGES = {
         evidence(Gpu(index=0, bdf="0000:41:00.0", name="H", uuid="GPU-1")),
         [],
     ),
+    "what was known on one side only is no change": (
+        evidence(Gpu(index=0, bdf="0000:41:00.0", name="H", uuid="GPU-1")),
+        evidence(GPU),
+        [],
+    ),
     "who reports it is no change": (evidence(OLD), evidence(KernelModule(version="1", reported_by="sysfs")), []),
     "two reports of one thing are put together": (
         evidence(KernelModule(version="1"), KernelModule(flavour="open")),

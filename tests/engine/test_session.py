@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from diagnose.explain import rule_base
-from engine.result import Diagnosis
+from engine.result import Diagnosis, Finding
 from engine.session import assess
 from kb.evidence import Looked, Observed, Source, Unread
 from kb.examples import example_readings
@@ -27,31 +27,34 @@ BLOCKED = StartProgress(
 )
 
 
+def places(evidence) -> list[str]:
+    """Where each fact was read."""
+    return [f"{one.fact.kind} {one.source.path}:{one.source.line}" for one in evidence]
+
+
+def told_of(one: Finding) -> list:
+    """Everything that a finding says."""
+    return [
+        *(one.cause.cause, one.subjects, one.verdict, one.hypothesis.score),
+        *(one.explains, one.consequence_of, one.yields_to),
+        [(rival.cause, rival.margin) for rival in one.rivals],
+        [
+            (line.clause, line.truth, line.decibans, line.says, line.unknown, places(line.evidence))
+            for line in one.hypothesis.ledger
+        ],
+        [(offer.do, offer.run) for offer in one.remedies],
+    ]
+
+
 def told(diagnosis: Diagnosis) -> str:
     """Everything that a diagnosis concludes, without what names the engine."""
     return json.dumps(
         [
-            [
-                (
-                    one.cause.cause,
-                    one.hypothesis.about,
-                    one.verdict,
-                    one.hypothesis.score,
-                    one.explains,
-                    one.consequence_of,
-                    one.yields_to,
-                    [(rival.cause, rival.margin) for rival in one.rivals],
-                    [
-                        (line.clause, line.truth, line.decibans, line.says, line.unknown)
-                        for line in one.hypothesis.ledger
-                    ],
-                    [(offer.do, offer.run) for offer in one.remedies],
-                )
-                for one in findings(diagnosis)
-            ],
-            [(one.rule.symptom, one.about, one.explained_by) for one in diagnosis.symptoms],
+            list(map(told_of, findings(diagnosis))),
+            [(one.rule.symptom, one.about, one.explained_by, places(one.evidence)) for one in diagnosis.symptoms],
             [(one.probe.id, one.separates, one.could_move) for one in diagnosis.next_tests],
             sorted(diagnosis.not_applicable.items()),
+            places(diagnosis.observed),
             diagnosis.rules_fired,
         ]
     )

@@ -44,9 +44,7 @@ def test_proc_and_sys_come_first_and_nvidia_smi_last() -> None:
     kinds = [source.how for source in SOURCES]
     commands = [at for at, how in enumerate(kinds) if isinstance(how, Command)]
     kernel = [
-        at
-        for at, how in enumerate(kinds)
-        if isinstance(how, File) and how.path.startswith(("/proc/", "/sys/"))
+        at for at, how in enumerate(kinds) if isinstance(how, File) and how.path.startswith(("/proc/", "/sys/"))
     ]
     smi = [at for at, how in enumerate(kinds) if isinstance(how, Command) and how.argv[0] == "nvidia-smi"]
 
@@ -127,9 +125,7 @@ def test_what_is_not_there_is_absent_and_writes_nothing(out: Path, tmp_path: Pat
     assert len(entries(out)) == 4
 
 
-def test_a_file_that_may_not_be_read_says_so(
-    out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_may_not_be_read_says_so(out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """EACCES on opening is no-permission, for a file and for each of several."""
     plant(tmp_path, {"/root/secret": "x", "/home/secret": "x", "/home/open": "y"})
     real = os.open
@@ -217,12 +213,8 @@ def test_no_step_starts_after_the_deadline_of_the_run(out: Path) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    "number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name
-)
-def test_a_run_that_is_asked_to_end_writes_what_it_has(
-    out: Path, tools: Tools, number: signal.Signals
-) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
+def test_a_run_that_is_asked_to_end_writes_what_it_has(out: Path, tools: Tools, number: signal.Signals) -> None:
     """The step under way keeps what it gave, the others are marked, and the handlers are as before."""
     tools.add("asks", f"echo some text; kill -{int(number)} $PPID; sleep 60")
     before = signal.getsignal(number)
@@ -239,9 +231,7 @@ def test_a_run_that_is_asked_to_end_writes_what_it_has(
     assert before is signal.getsignal(number)
 
 
-def test_an_interrupt_raised_within_a_step_writes_what_it_has(
-    out: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupt_raised_within_a_step_writes_what_it_has(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where signals are not ours to handle, KeyboardInterrupt ends the run in the same way."""
 
     def interrupt(*_: object) -> bool:

@@ -162,9 +162,7 @@ def test_a_child_left_behind_does_not_hold_the_interpreter() -> None:
     )
 
     began = time.monotonic()
-    ended = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=20
-    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=20)
 
     os.kill(int(ended.stdout), signal.SIGKILL)
     assert time.monotonic() - began < 15.0

@@ -48,9 +48,7 @@ from collectors.live.steps import command_environ, filled, judge, one_line
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
 )
-def test_every_end_has_one_outcome(
-    ran: Ran, wrote: bool, expected: tuple[str, int | None, str | None]
-) -> None:
+def test_every_end_has_one_outcome(ran: Ran, wrote: bool, expected: tuple[str, int | None, str | None]) -> None:
     """Outcome, exit code and a one-line error follow from how the child ended."""
     assert expected == judge(ran, is_command=True, wrote=wrote)
 
@@ -62,9 +60,7 @@ def test_a_file_has_no_exit_code() -> None:
 
 def test_commands_get_english_and_no_folder_that_depends_on_where_we_are() -> None:
     """Relative folders leave PATH, the system's come in at the end, the rest of the environment stays."""
-    given = command_environ(
-        {"PATH": ".::/opt/x:bin:/usr/bin", "LD_LIBRARY_PATH": "/y", "LC_ALL": "de_DE.UTF-8"}
-    )
+    given = command_environ({"PATH": ".::/opt/x:bin:/usr/bin", "LD_LIBRARY_PATH": "/y", "LC_ALL": "de_DE.UTF-8"})
 
     assert given["PATH"].split(":")[:3] == ["/opt/x", "/usr/bin", "/usr/local/sbin"]
     assert (given["LC_ALL"], given["LD_LIBRARY_PATH"]) == ("C", "/y")
