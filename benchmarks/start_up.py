@@ -29,7 +29,9 @@ def main() -> None:
     explain = [str(Path(sys.executable).with_name("diagnose")), "explain", evidence]
     runs = [(seconds(bare), seconds(explain)) for _ in range(RUNS)]
     imports, whole = (statistics.median(column) for column in zip(*runs, strict=True))
-    print(f"imports {imports:.3f} s   diagnose explain {whole:.3f} s   ratio {whole / imports:.2f} (aim: at most 4)")
+    print(
+        f"imports {imports:.3f} s   diagnose explain {whole:.3f} s   ratio {whole / imports:.2f} (aim: at most 4)"
+    )
 
 
 if __name__ == "__main__":
