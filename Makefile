@@ -7,7 +7,7 @@ DIAGNOSE := $(BIN)/diagnose
 READY := $(VENV)/.ready
 READY_DEV := $(VENV)/.ready-dev
 
-.PHONY: demo test lint unit rules clean
+.PHONY: demo test lint unit index clean
 
 demo: $(READY)
 	@echo; echo '--- diagnose collect: this machine ---'
@@ -28,6 +28,9 @@ lint: $(READY_DEV)
 unit: $(READY_DEV)
 	$(BIN)/python -m pytest
 	$(DIAGNOSE) rules test
+
+index: $(READY)
+	$(BIN)/python -m collectors.reader_index
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
