@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import get_args
 
@@ -12,7 +12,7 @@ from engine.compile import Part
 from engine.result import Finding, NextTest, RemedyOffer
 from engine.weigh import CONCLUSIVE, Matches, filled, standing
 from kb.evidence import Observed
-from kb.rule import Disruption, Probe, Remedy
+from kb.rule import Cause, Disruption, Probe, Remedy
 
 CLOSE = 20
 """A hypothesis this many decibans behind the best is still worth a test."""
@@ -62,7 +62,8 @@ _PLAIN = re.compile(r"[\w.,:/+@%=-]+")
 
 
 def shell_safe(value: str) -> str:
-    """The value as one word of a shell command: evidence may come from a stranger."""
+    """The value as one word of a shell command, and no option of it: evidence may come from a stranger."""
+    value = f"./{value}" if value.startswith("-") else value
     return value if _PLAIN.fullmatch(value) else shlex.quote(value)
 
 
@@ -88,14 +89,26 @@ def next_tests(probes: Mapping[str, Probe], findings: Sequence[Finding]) -> tupl
         for ask, could_move in moved.items()
         if ask in probes and could_move
     ]
-    return tuple(
-        sorted(
-            tests,
-            key=lambda test: (
-                DISRUPTIONS.index(test.probe.disrupts), -test.could_move, test.probe.seconds, test.probe.id
-            ),
-        )
-    )  # fmt: skip
+    return tuple(sorted(tests, key=_use))
+
+
+def first_tests(
+    probes: Mapping[str, Probe], causes: Iterable[Cause], looked: Container[str]
+) -> tuple[NextTest, ...]:
+    """Where nothing is proposed: the probes that bring what most causes need and nobody looked for."""
+    separates: dict[str, dict[str, None]] = {}
+    for cause in causes:
+        missing = {pattern.fact for pattern in cause.requires if pattern.fact not in looked}
+        for probe in probes.values():
+            if missing & set(probe.covers):
+                separates.setdefault(probe.id, {})[cause.cause] = None
+    tests = [NextTest(probes[ask], probes[ask].run, tuple(found), len(found)) for ask, found in separates.items()]
+    return tuple(sorted(tests, key=_use))
+
+
+def _use(test: NextTest) -> tuple[int, int, int, str]:
+    """What tests are ordered by: disruption, what they could move, time."""
+    return DISRUPTIONS.index(test.probe.disrupts), -test.could_move, test.probe.seconds, test.probe.id
 
 
 def _level(finding: Finding) -> int:

@@ -98,7 +98,13 @@ def _rivals(
     rivals: dict[str, Rival] = {}
     for other in ranked:
         cause = other.cause.cause
-        if cause != one.cause.cause and other.verdict != "ruled-out" and mine & set(explained[id(other)]):
+        related = cause in one.cause.leads_to or one.cause.cause in other.cause.leads_to
+        if (
+            cause != one.cause.cause
+            and not related
+            and other.verdict != "ruled-out"
+            and mine & set(explained[id(other)])
+        ):
             rivals.setdefault(cause, Rival(cause, other.cause.title, other.verdict, _margin(one, other)))
     return tuple(rivals.values())
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from engine.advise import next_tests, with_remedies
+from engine.advise import first_tests, next_tests, with_remedies
 from engine.compile import Encoder, compile_all
 from engine.cover import cover
 from engine.matcher import infer
@@ -62,7 +62,8 @@ def assess(base: RuleBase, readings: Iterable[Reading], *, engine: str = "auto")
         symptoms=_with_explanations(symptoms, reported),
         findings=tuple(with_remedies(finding, matches) for finding in reported),
         weaker=weaker,
-        next_tests=next_tests(base.probes, (*reported, *weaker)),
+        next_tests=next_tests(base.probes, (*reported, *weaker))
+        or first_tests(base.probes, _open(base, reported), first.evidence.coverage.complete),
         contradictions=_contradictions(first.memory),
         observed=first.memory,
         looked=looked,
@@ -71,6 +72,14 @@ def assess(base: RuleBase, readings: Iterable[Reading], *, engine: str = "auto")
         rules_fired=first.firings + second.firings,
         not_applicable={**declined, **declined_late},
     )
+
+
+def _open(base: RuleBase, reported: Sequence[Finding]) -> list[Cause]:
+    """The causes that could still come out: none where the answer is more than that the evidence can't tell."""
+    answer = next((finding for finding in reported if _stands(finding)), None)
+    if answer is not None and not (answer.cause.kind == "state" and answer.cause.fallback):
+        return []
+    return [cause for cause in base.causes.values() if cause.kind == "fault"]
 
 
 def _sorted(facts: Iterable[Observed]) -> tuple[Observed, ...]:

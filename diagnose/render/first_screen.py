@@ -8,7 +8,7 @@ from __future__ import annotations
 from diagnose.render.blocks import command_lines, commands, head, ledger, next_test, quotes, remedy, worked
 from diagnose.render.evidence import cited, telling, unknowns, unlooked
 from diagnose.render.layout import BLANK, LABEL, Line, Span, line, paragraph, row, titled
-from diagnose.render.report import Report, is_search, outlook, standing_faults, tests_by_use
+from diagnose.render.report import INSUFFICIENT, Report, is_search, outlook, standing_faults, tests_by_use
 from diagnose.render.words import (
     VERDICTS,
     clause_says,
@@ -22,7 +22,7 @@ from diagnose.render.words import (
     stakes,
     sureness,
 )
-from engine.result import Finding, LedgerLine, RemedyOffer, SymptomSeen
+from engine.result import Diagnosis, Finding, LedgerLine, RemedyOffer, SymptomSeen
 from kb.rule import LIKELY, Probe
 
 FEWEST_LEDGER_LINES, MOST_LEDGER_LINES = 4, 7
@@ -83,6 +83,7 @@ def undecided_screen(report: Report, width: int) -> list[Line]:
             width,
         )
     seen = [one for symptom in diagnosis.symptoms[:MOST_SEEN] for one in _seen(symptom, width)]
+    seen += [one for says in _looked_and_absent(diagnosis) for one in row(Span("·"), says, "", width)]
     lines += [BLANK, line(head("SEEN")), *seen] if seen else []
     lines += [BLANK, *_run_next(report, width)]
     if possible:
@@ -91,6 +92,17 @@ def undecided_screen(report: Report, width: int) -> list[Line]:
         text = f"{finding.cause.cause}: {finding.cause.title}"
         lines += row(Span(signed(finding.hypothesis.score)), text, "", width)
     return lines
+
+
+def _looked_and_absent(diagnosis: Diagnosis) -> list[str]:
+    """What was looked for and is not there, as far as it speaks for the evidence being insufficient."""
+    return [
+        one.says
+        for finding in diagnosis.findings
+        if finding.cause.cause == INSUFFICIENT
+        for one in finding.hypothesis.ledger
+        if one.side == "for" and one.truth == "true" and not one.evidence
+    ]
 
 
 def _seen(symptom: SymptomSeen, width: int) -> list[Line]:
