@@ -7,7 +7,7 @@ DIAGNOSE := $(BIN)/diagnose
 READY := $(VENV)/.ready
 READY_DEV := $(VENV)/.ready-dev
 
-.PHONY: demo test lint unit index clean
+.PHONY: demo test lint unit fuzz index clean
 
 demo: $(READY)
 	@echo; echo '--- diagnose collect: this machine ---'
@@ -28,6 +28,9 @@ lint: $(READY_DEV)
 unit: $(READY_DEV)
 	$(BIN)/python -m pytest
 	$(DIAGNOSE) rules test
+
+fuzz: $(READY_DEV)
+	FUZZ_EXAMPLES=200000 $(BIN)/python -m pytest tests/readers/test_fuzz.py
 
 index: $(READY)
 	$(BIN)/python -m collectors.reader_index

@@ -7,12 +7,14 @@ gives its first and its last lines: what a log says ten thousand times, it says.
 from __future__ import annotations
 
 import hashlib
-from collections import deque
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import pairwise
 from typing import IO
 
+from collectors.beside import beside, cores
+from collectors.content import Content
 from collectors.markers import search_for
 from kb.evidence import Reader, Section
 
@@ -21,55 +23,126 @@ LONGEST_LINE = 8 << 20
 """A line longer than this is cut: no reader looks that far."""
 FIRST, LAST = 20_000, 2_000
 """How many lines of one marker a reader gets, from the beginning and from the end."""
+MOST_PARTS = 4
 
 
 @dataclass(slots=True)
 class _Wanted:
-    """The lines that one reader gets: those of the beginning, and for busy markers the last ones."""
+    """The lines that one reader gets, by number: those of the beginning, and of busy markers the last ones."""
 
-    reader: Reader
+    before: int
+    after: int
     counts: dict[int, int] = field(default_factory=dict)
     lines: dict[int, bytes] = field(default_factory=dict)
-    last: dict[int, deque[tuple[int, bytes]]] = field(default_factory=dict)
+    last: dict[int, dict[int, bytes]] = field(default_factory=dict)
     until: int = 0
     """Lines below this number follow a marked one closely enough to be taken along."""
 
-    def section(self, path: str, sha256: str) -> Section:
-        """The lines in order, each with its number."""
-        for ring in self.last.values():
-            self.lines.update(ring)
-        numbers = sorted(self.lines)
-        text = [self.lines[number].decode("utf-8", "replace").rstrip("\r") for number in numbers]
-        return Section(path, text, 1, None, sha256, numbers)
+    def keep(self, marker: int, late: dict[int, bytes]) -> None:
+        """Takes lines of a busy marker, and lets go of its earlier ones."""
+        ring = self.last.setdefault(marker, {})
+        ring.update(late)
+        for number in list(ring)[: max(0, len(ring) - LAST)]:
+            del ring[number]
+
+    def join(self, later: _Wanted, lines: int) -> None:
+        """Takes what was found in a part of the file that begins after so many lines."""
+        self.lines.update({number + lines: text for number, text in later.lines.items()})
+        for marker, ring in later.last.items():
+            self.keep(marker, {number + lines: text for number, text in ring.items()})
 
 
-def marked_sections(path: str, stream: IO[bytes], readers: Sequence[Reader]) -> Iterator[tuple[Reader, Section]]:
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """What is looked for: the markers, and for each of them the readers (by their place) that want its lines."""
+
+    markers: tuple[str, ...]
+    takers: tuple[tuple[int, ...], ...]
+    readers: tuple[Reader, ...]
+
+    @classmethod
+    def of(cls, readers: Sequence[Reader]) -> _Search:
+        takers: dict[str, list[int]] = {}
+        for place, reader in enumerate(readers):
+            for marker in dict.fromkeys(reader.lines or reader.markers):
+                takers.setdefault(marker, []).append(place)
+        return cls(tuple(takers), tuple(map(tuple, takers.values())), tuple(readers))
+
+
+def marked_sections(path: str, content: Content, readers: Sequence[Reader]) -> Iterator[tuple[Reader, Section]]:
     """For each reader that wants lines of this file: a section of only those lines."""
-    wanted = [_Wanted(reader) for reader in readers]
-    markers: dict[str, list[_Wanted]] = {}
-    for one in wanted:
-        for marker in dict.fromkeys(one.reader.lines or one.reader.markers):
-            markers.setdefault(marker, []).append(one)
-    search = search_for(list(markers))
-    takers = list(markers.values())
-    first_line = 1
+    search = _Search.of(readers)
+    search_for(search.markers)  # made once, before the children are forked
+    borders = _borders(content, min(cores(), MOST_PARTS))
+    digest = beside(partial(_sha256, content))
+    later = [beside(partial(_find, content, start, end, search)) for start, end in pairwise(borders[1:])]
+    wanted, lines = _find(content, borders[0], borders[1], search)
+    for result in later:
+        more, more_lines = result()
+        for one, other in zip(wanted, more, strict=True):
+            one.join(other, lines)
+        lines += more_lines
+    sha256 = digest()
+    for reader, one in zip(search.readers, wanted, strict=True):
+        if one.lines or one.last:
+            yield reader, _section(path, one, sha256)
+
+
+def _section(path: str, one: _Wanted, sha256: str) -> Section:
+    """The lines in order, each with its number."""
+    for ring in one.last.values():
+        one.lines.update(ring)
+    numbers = sorted(one.lines)
+    text = [one.lines[number].decode("utf-8", "replace").rstrip("\r") for number in numbers]
+    return Section(path, text, 1, None, sha256, numbers)
+
+
+def _sha256(content: Content) -> str:
     digest = hashlib.sha256()
-    with ThreadPoolExecutor(1) as beside:  # hashing lets go of the interpreter
-        for chunk in chunks(stream):
-            hashed = beside.submit(digest.update, chunk)
-            found = search(chunk)
-            if found or any(one.until > first_line for one in wanted):
-                _take(chunk, first_line, found, takers, wanted)
-            first_line += chunk.count(b"\n")
-            hashed.result()
-    sha256 = digest.hexdigest()
-    yield from ((one.reader, one.section(path, sha256)) for one in wanted if one.lines or one.last)
+    with content.stream() as stream:
+        while piece := stream.read(CHUNK):
+            digest.update(piece)
+    return digest.hexdigest()
 
 
-def chunks(stream: IO[bytes]) -> Iterator[bytes]:
-    """The stream in pieces of about one mebibyte that end with a line; a line without end is cut."""
+def _borders(content: Content, parts: int) -> list[int]:
+    """Where the parts begin and the last one ends; each begins with a line."""
+    borders = [0]
+    with content.stream() as stream:
+        for part in range(1, parts):
+            stream.seek(max(borders[-1], content.size * part // parts))
+            at = stream.tell()
+            end = stream.read(CHUNK).find(b"\n") + 1
+            if end and at + end < content.size:
+                borders.append(at + end)
+    return [*dict.fromkeys(borders), content.size]
+
+
+def _find(content: Content, start: int, end: int, search: _Search) -> tuple[list[_Wanted], int]:
+    """The wanted lines between two offsets, numbered from 1 there, and how many lines there are."""
+    wanted = [_Wanted(*reader.context) for reader in search.readers]
+    find = search_for(search.markers)
+    number = 1
+    with content.stream() as stream:
+        stream.seek(start)
+        for chunk in chunks(stream, end - start):
+            found = find(chunk)
+            lines = _Lines(chunk, number)
+            for one in wanted:
+                if one.until > number:
+                    lines.follow(one, number)
+            for marker, ends in sorted(found.items()):
+                for place in search.takers[marker]:
+                    _take(wanted[place], marker, ends, lines)
+            number += chunk.count(b"\n")
+    return wanted, number - 1
+
+
+def chunks(stream: IO[bytes], size: int) -> Iterator[bytes]:
+    """So many bytes of the stream in pieces of about one mebibyte that end with a line; an endless line is cut."""
     rest = b""
-    while piece := stream.read(CHUNK):
+    while size > 0 and (piece := stream.read(min(CHUNK, size))):
+        size -= len(piece)
         end = piece.rfind(b"\n") + 1
         if end:
             yield rest + piece[:end]
@@ -80,39 +153,26 @@ def chunks(stream: IO[bytes]) -> Iterator[bytes]:
         yield rest
 
 
-def _take(
-    chunk: bytes,
-    first_line: int,
-    found: dict[int, list[int]],
-    takers: Sequence[Sequence[_Wanted]],
-    wanted: Sequence[_Wanted],
-) -> None:
-    lines = _Lines(chunk, first_line)
-    for one in wanted:
-        if one.until > first_line:
-            lines.follow(one, first_line)
-    for marker, ends in sorted(found.items()):
-        for one in takers[marker]:
-            count = one.counts.get(marker, 0)
-            one.counts[marker] = count + len(ends)
-            early = ends[: max(0, FIRST - count)]
-            for number, start in lines.of(early):
-                lines.note(one, number, start)
-            late = ends[len(early) :][-LAST:]
-            if late:
-                ring = one.last.setdefault(marker, deque(maxlen=LAST))
-                ring.extend((number, lines.text(start)) for number, start in lines.of(late))
+def _take(one: _Wanted, marker: int, ends: Sequence[int], lines: _Lines) -> None:
+    count = one.counts.get(marker, 0)
+    one.counts[marker] = count + len(ends)
+    early = ends[: max(0, FIRST - count)]
+    for number, start in lines.of(early):
+        lines.note(one, number, start)
+    late = ends[len(early) :][-LAST:]
+    if late:
+        one.keep(marker, {number: lines.text(start) for number, start in lines.of(late)})
 
 
 class _Lines:
     """The lines of one chunk, found from the offsets in it."""
 
-    def __init__(self, chunk: bytes, first_line: int) -> None:
-        self._chunk, self._first_line = chunk, first_line
+    def __init__(self, chunk: bytes, first: int) -> None:
+        self._chunk, self._first = chunk, first
 
     def of(self, ends: Sequence[int]) -> Iterator[tuple[int, int]]:
         """Number and start of the line of each offset, each line once; the offsets are in order."""
-        number, position, previous = self._first_line, 0, -1
+        number, position, previous = self._first, 0, -1
         for end in ends:
             start = self._chunk.rfind(b"\n", 0, end) + 1
             if start != previous:
@@ -127,28 +187,26 @@ class _Lines:
 
     def note(self, one: _Wanted, number: int, start: int) -> None:
         """Takes a marked line, with the lines around it that the reader asks for."""
-        before, after = one.reader.context
         one.lines[number] = self.text(start)
-        for back in range(1, before + 1):
+        if one.after:
+            one.until = max(one.until, number + 1 + one.after)
+            self._along(one, number + 1, self._after(start))
+        for back in range(1, one.before + 1):
             if start == 0 or number - back in one.lines:
                 break
             start = self._chunk.rfind(b"\n", 0, start - 1) + 1
             one.lines[number - back] = self.text(start)
-        if after:
-            one.until = max(one.until, number + 1 + after)
-            self.follow(one, number + 1)
 
     def follow(self, one: _Wanted, number: int) -> None:
-        """Takes the lines from this number on that follow a marked one closely enough."""
-        start = self._start(number)
+        """Takes the first lines of this chunk that follow a marked one of the chunk before."""
+        self._along(one, number, 0)
+
+    def _along(self, one: _Wanted, number: int, start: int) -> None:
         while number < one.until and start < len(self._chunk):
             if number not in one.lines:
                 one.lines[number] = self.text(start)
-            start = self._chunk.find(b"\n", start) + 1 or len(self._chunk)
+            start = self._after(start)
             number += 1
 
-    def _start(self, number: int) -> int:
-        start = 0
-        for _ in range(number - self._first_line):
-            start = self._chunk.find(b"\n", start) + 1 or len(self._chunk)
-        return start
+    def _after(self, start: int) -> int:
+        return self._chunk.find(b"\n", start) + 1 or len(self._chunk)

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
+from collectors.beside import beside, cores
 from collectors.large import marked_sections
 from collectors.open import File
 from collectors.reader_index import known_readers
@@ -38,6 +40,8 @@ ESCAPES = re.compile(
 PADDING = re.compile("\0{8,}")
 """What a crash leaves in a log: never the end of eight empty lines."""
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
+WORTH_A_CHILD = 4 << 20
+"""Bytes that take longer to read than a child takes to start."""
 BINARY_SHARE = 0.05
 SAMPLE_BYTES = 8192
 
@@ -89,12 +93,11 @@ def _read_large(file: File) -> tuple[FileReading, list[Reading]]:
         return FileReading(file.path, size, (), 0, size, why), [Unread(file.path, "unreadable", why)]
     readings: list[Reading] = []
     taken: list[str] = []
-    with file.content.stream() as stream:
-        for reader, section in marked_sections(file.path, stream, known_readers()):
-            found = list(reader.read(section))
-            if found:
-                taken.append(reader.name)
-                readings += [_weakened(one) for one in found] if file.truncated else found
+    for reader, section in marked_sections(file.path, file.content, known_readers()):
+        found = _read_safely(reader, section)
+        if found:
+            taken.append(reader.name)
+            readings += [_weakened(one) for one in found] if file.truncated else found
     facts = sum(isinstance(reading, Observed) for reading in readings)
     unread = 0 if taken else size
     why = "" if taken else "no reader knows this text"
@@ -113,9 +116,18 @@ def read_section(section: Section) -> Iterator[tuple[str, list[Reading]]]:
     text = "\n".join(section.lines)
     for reader in known_readers():
         if _interested(reader, section, text):
-            found = list(reader.read(section))
+            found = _read_safely(reader, section)
             if found:
                 yield reader.name, found
+
+
+def _read_safely(reader: Reader, section: Section) -> list[Reading]:
+    """What the reader says. A defect of one reader must not take the words of all others with it."""
+    try:
+        return list(reader.read(section))
+    except Exception as error:  # noqa: BLE001
+        why = f"the reader {reader.name} failed on it ({type(error).__name__}: {error}); please report it"
+        return [Unread(section.path, "unreadable", " ".join(why.split()))]
 
 
 def _interested(reader: Reader, section: Section, text: str) -> bool:
@@ -178,12 +190,29 @@ def text_lines(content: bytes) -> list[str]:
     return lines if lines[-1] else lines[:-1]
 
 
-def read_all(files: Iterable[File]) -> tuple[list[FileReading], list[Reading]]:
-    """The accounts and the readings of all files."""
-    accounts: list[FileReading] = []
-    readings: list[Reading] = []
-    for file in files:
-        account, found = read_file(file)
-        accounts.append(account)
-        readings += found
-    return accounts, readings
+def read_all(files: Sequence[File]) -> tuple[list[FileReading], list[Reading]]:
+    """The accounts and the readings of all files, in their order; on two cores where there is much to read."""
+    here, there = _shares(files)
+    rest = beside(partial(_read_each, files, there)) if there else dict
+    done = {**_read_each(files, here), **rest()}
+    accounts = [done[place][0] for place in range(len(files))]
+    return accounts, [reading for place in range(len(files)) for reading in done[place][1]]
+
+
+def _read_each(files: Sequence[File], places: Sequence[int]) -> dict[int, tuple[FileReading, list[Reading]]]:
+    return {place: read_file(files[place]) for place in places}
+
+
+def _shares(files: Sequence[File]) -> tuple[list[int], list[int]]:
+    """Which files are read here, and which in a child. Large ones are read here: each uses all cores by itself."""
+    held = [place for place, file in enumerate(files) if file.content.is_held]
+    if cores() < 2 or sum(files[place].content.size for place in held) < WORTH_A_CHILD:
+        return list(range(len(files))), []
+    shares: tuple[list[int], list[int]] = ([], [])
+    sizes = [0, 0]
+    for place in sorted(held, key=lambda place: -files[place].content.size):
+        lighter = sizes.index(min(sizes))
+        shares[lighter].append(place)
+        sizes[lighter] += files[place].content.size
+    large = [place for place, file in enumerate(files) if not file.content.is_held]
+    return [*shares[0], *large], shares[1]

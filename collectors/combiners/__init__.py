@@ -13,7 +13,7 @@ from functools import cache
 from importlib import import_module
 from typing import Protocol, TypeVar, cast
 
-from kb.evidence import Looked, Observed, Reading
+from kb.evidence import Looked, Observed, Reading, Unread
 from kb.facts import Fact
 
 F = TypeVar("F", bound=Fact)
@@ -42,6 +42,8 @@ class Facts:
 
 
 class _Combiner(Protocol):
+    __name__: str
+
     def combine(self, facts: Facts) -> Iterable[Reading]: ...
 
 
@@ -54,7 +56,16 @@ def _combiners() -> tuple[_Combiner, ...]:
 def combine(readings: Sequence[Reading]) -> list[Reading]:
     """What the facts say together. The result holds only what is new."""
     facts = Facts(readings)
-    return [reading for combiner in _combiners() for reading in combiner.combine(facts)]
+    return [reading for combiner in _combiners() for reading in _combined(combiner, facts)]
+
+
+def _combined(combiner: _Combiner, facts: Facts) -> list[Reading]:
+    """What one combiner finds. A defect of it must not take the words of all others with it."""
+    try:
+        return list(combiner.combine(facts))
+    except Exception as error:  # noqa: BLE001
+        why = f"combining failed ({type(error).__name__}: {error}); please report it"
+        return [Unread(combiner.__name__, "unreadable", " ".join(why.split()))]
 
 
 def derived(fact: Fact, basis: Iterable[Observed]) -> Observed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 
@@ -23,6 +24,10 @@ MARKERS = sorted({marker for reader in readers() for marker in reader.markers})
 FILLERS = ("a", " ", "0", "[", "/a", "a=", "0.", "-> ", ", 1", "| ", '"', "\t(", "é")
 COLUMNS = 300_000
 LIMIT_S = 1.0
+
+# `make fuzz` asks for more of them, and for others each time.
+FUZZING = os.environ.get("FUZZ_EXAMPLES")
+EXAMPLES = int(FUZZING or 3000)
 
 lines_of_golden_texts = st.sampled_from(TEXTS)
 noise = st.text(st.characters(codec="utf-8", exclude_characters="\n"), max_size=60)
@@ -68,7 +73,7 @@ def check(section: Section, reader: Reader) -> None:
             assert stands.startswith(cited)
 
 
-@settings(max_examples=3000, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=EXAMPLES, deadline=None, derandomize=not FUZZING, suppress_health_check=list(HealthCheck))
 @given(lines=mutated(), command=st.sampled_from(COMMANDS))
 def test_mutated_evidence_never_raises_and_is_cited_truly(lines: list[str], command: str | None) -> None:
     """Cut, torn and doubled lines give fewer facts, never an error or a wrong place."""
@@ -77,7 +82,9 @@ def test_mutated_evidence_never_raises_and_is_cited_truly(lines: list[str], comm
         check(section, reader)
 
 
-@settings(max_examples=300, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=EXAMPLES // 10, deadline=None, derandomize=not FUZZING, suppress_health_check=list(HealthCheck)
+)
 @given(
     lines=st.lists(st.one_of(noise, st.builds("{} {}".format, st.sampled_from(MARKERS), noise)), max_size=8),
     command=st.sampled_from(COMMANDS),
