@@ -33,7 +33,7 @@ fuzz: $(READY_DEV)
 	FUZZ_EXAMPLES=200000 $(BIN)/python -m pytest tests/readers/test_fuzz.py
 
 index: $(READY)
-	$(BIN)/python -m collectors.reader_index
+	$(BIN)/python -m collectors.index
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \

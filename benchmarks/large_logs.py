@@ -44,9 +44,13 @@ def write(path: Path, size_mb: float) -> str:
 def bug_report(path: Path) -> str:
     """The path of a bug report of 120,000 lines: banners, a quoted table, and a long kernel log."""
     banner = "____________________________________________\n\n"
-    kernel = "".join(f"[{n:>8}.{n % 1000000:06d}] usb 1-{n % 9}: new high-speed USB device number {n}\n" for n in range(120_000))
+    kernel = "".join(
+        f"[{n:>8}.{n % 1000000:06d}] usb 1-{n % 9}: new high-speed USB device number {n}\n" for n in range(120_000)
+    )
     text = "Start of NVIDIA bug report log file.  Please include this file\n" + banner
-    path.write_text(f"{text}*** /proc/version\nLinux version 6.8.0\n\n{banner}/bin/dmesg\n\n{kernel}\n{banner}End of NVIDIA bug report log file.\n")
+    path.write_text(
+        f"{text}*** /proc/version\nLinux version 6.8.0\n\n{banner}/bin/dmesg\n\n{kernel}\n{banner}End of NVIDIA bug report log file.\n"
+    )
     return str(path)
 
 
@@ -62,7 +66,9 @@ def main() -> None:
         ours, _ = run([str(DIAGNOSE), "explain", log])
         if shutil.which("rg"):
             theirs, _ = run(["rg", "-c", "-F", "-f", str(patterns), log])
-            print(f"{size_mb:.0f} MB, {len(literals)} literals: diagnose explain {ours:.2f} s, rg -c -F -f {theirs:.2f} s, ratio {ours / theirs:.2f}")
+            print(
+                f"{size_mb:.0f} MB, {len(literals)} literals: diagnose explain {ours:.2f} s, rg -c -F -f {theirs:.2f} s, ratio {ours / theirs:.2f}"
+            )
         else:
             print(f"{size_mb:.0f} MB: diagnose explain {ours:.2f} s (rg is not here)")
         for part in (8, 4, 2, 1):
@@ -70,7 +76,9 @@ def main() -> None:
             print(f"{size_mb / part:6.0f} MB: {seconds:.2f} s")
         _, small = run([str(DIAGNOSE), "explain", write(folder / "part.log", size_mb / 2)])
         _, large = run([str(DIAGNOSE), "explain", write(folder / "job.log", size_mb * 5)])
-        print(f"peak memory: {small:.0f} MiB on {size_mb / 2:.0f} MB, {large:.0f} MiB on {size_mb * 5:.0f} MB, ratio {large / small:.2f}")
+        print(
+            f"peak memory: {small:.0f} MiB on {size_mb / 2:.0f} MB, {large:.0f} MiB on {size_mb * 5:.0f} MB, ratio {large / small:.2f}"
+        )
         seconds, _ = run([str(DIAGNOSE), "explain", bug_report(folder / "nvidia-bug-report.log")])
         print(f"bug report of 120,000 lines: {seconds:.2f} s")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import tempfile
 import weakref
 from collections.abc import Callable
 from pathlib import Path
@@ -89,6 +88,8 @@ class Sink:
             self._held += data
             return
         if self._spool is None:
+            import tempfile
+
             self._spool = tempfile.TemporaryFile()  # noqa: SIM115 - closed when nobody has its content any more
             self._spool.write(self._held)
             self._held.clear()

@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from collectors.beside import beside, cores
-from collectors.large import marked_sections
+from collectors.bug_report import is_bug_report, split
+from collectors.content import Content
+from collectors.index import known_readers
 from collectors.open import File
-from collectors.reader_index import known_readers
 from kb.evidence import Looked, Observed, Reader, Reading, Section, Unread
 
 PROMPT = re.compile(
@@ -40,10 +41,15 @@ ESCAPES = re.compile(
 PADDING = re.compile("\0{8,}")
 """What a crash leaves in a log: never the end of eight empty lines."""
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
+PICKLE = b"\x80"
+"""How pickles of protocol 2 and later begin; no text does."""
 WORTH_A_CHILD = 4 << 20
 """Bytes that take longer to read than a child takes to start."""
 BINARY_SHARE = 0.05
 SAMPLE_BYTES = 8192
+MOST_OF_A_REPORT = 64 << 20
+WORTH_A_SEARCH = 256 << 10
+"""Characters in which looking for each marker by itself takes longer than making a search for all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +67,13 @@ class FileReading:
 def read_file(file: File) -> tuple[FileReading, list[Reading]]:
     """The readings of one file and the account of it. Never raises for bad content."""
     size = file.content.size
-    if not file.content.is_held:
+    if not file.content.is_held and not _is_divided(file.content):
         return _read_large(file)
     empty = not file.content.data.strip()
     if empty and file.command is None:
         return FileReading(file.path, size, (), 0, 0, "empty"), []
+    if file.content.data.startswith(PICKLE):
+        return _read_binary(file)
     if is_binary(file.content.data):
         why = "binary: no reader takes it"
         return FileReading(file.path, size, (), 0, size, why), [Unread(file.path, "unreadable", why)]
@@ -85,8 +93,22 @@ def read_file(file: File) -> tuple[FileReading, list[Reading]]:
     return FileReading(file.path, size, tuple(taken), facts, unread, why), readings
 
 
+def _read_binary(file: File) -> tuple[FileReading, list[Reading]]:
+    """A pickle: a dump of PyTorch's flight recorder, or refused."""
+    from collectors.readers.flight_recorder import BINARY_READER
+
+    content = file.content.data
+    readings = list(BINARY_READER.read(file.path, content, hashlib.sha256(content).hexdigest()))
+    facts = sum(isinstance(reading, Observed) for reading in readings)
+    why = "" if facts else next((one.consequence for one in readings if isinstance(one, Unread)), "no dump")
+    unread = 0 if facts else len(content)
+    return FileReading(file.path, len(content), (BINARY_READER.name,), facts, unread, why), readings
+
+
 def _read_large(file: File) -> tuple[FileReading, list[Reading]]:
     """A file of many bytes: readers get the lines that they want, and nothing else of it is ever held."""
+    from collectors.large import marked_sections
+
     size = file.content.size
     if is_binary(file.content.head(SAMPLE_BYTES)):
         why = "binary: no reader takes it"
@@ -104,6 +126,11 @@ def _read_large(file: File) -> tuple[FileReading, list[Reading]]:
     return FileReading(file.path, size, tuple(taken), facts, unread, why), readings
 
 
+def _is_divided(content: Content) -> bool:
+    """Whether it is a report of many short sections, which are worth more than single lines of it."""
+    return content.size <= MOST_OF_A_REPORT and is_bug_report(text_lines(content.head(SAMPLE_BYTES)))
+
+
 def _weakened(reading: Reading) -> Reading:
     """A file that was cut, or a command that failed, can't have shown everything."""
     if isinstance(reading, Looked) and reading.complete:
@@ -114,8 +141,10 @@ def _weakened(reading: Reading) -> Reading:
 def read_section(section: Section) -> Iterator[tuple[str, list[Reading]]]:
     """Each reader that takes the section, with what it read there."""
     text = "\n".join(section.lines)
+    occurring = _occurring(text) if len(text) > WORTH_A_SEARCH else None
     for reader in known_readers():
-        if _interested(reader, section, text):
+        marked = any(one in text for one in reader.markers) if occurring is None else reader.name in occurring
+        if marked or _knows_command(reader, section):
             found = _read_safely(reader, section)
             if found:
                 yield reader.name, found
@@ -130,12 +159,23 @@ def _read_safely(reader: Reader, section: Section) -> list[Reading]:
         return [Unread(section.path, "unreadable", " ".join(why.split()))]
 
 
-def _interested(reader: Reader, section: Section, text: str) -> bool:
-    if section.command is not None:
-        command = section.command.removeprefix("sudo ")
-        if any(command.startswith(known) for known in reader.commands):
-            return True
-    return any(marker in text for marker in reader.markers)
+def _knows_command(reader: Reader, section: Section) -> bool:
+    if section.command is None:
+        return False
+    command = section.command.removeprefix("sudo ")
+    return any(command.startswith(known) for known in reader.commands)
+
+
+def _occurring(text: str) -> set[str]:
+    """The names of the readers of which a marker occurs in a long text: all markers are looked for at once."""
+    from collectors.markers import search_for
+
+    markers: dict[str, list[str]] = {}
+    for reader in known_readers():
+        for marker in reader.markers:
+            markers.setdefault(marker, []).append(reader.name)
+    takers = list(markers.values())
+    return {name for marker in search_for(list(markers))(text.encode()) for name in takers[marker]}
 
 
 def is_binary(content: bytes) -> bool:
@@ -152,6 +192,11 @@ def sections(file: File) -> Iterator[Section]:
     content = file.content.data
     lines = text_lines(content)
     sha256 = hashlib.sha256(content).hexdigest()
+    parts = list(split(lines)) if file.command is None else []
+    if parts:
+        for part in parts:
+            yield Section(file.path, lines[part.first : part.end], part.first + 1, part.command, sha256)
+        return
     start, command = 0, file.command
     for end, next_start, next_command in _borders(lines) if file.command is None else ():
         if end > start or command:

@@ -16,7 +16,8 @@ from diagnose.explain import explain
 from diagnose.render.report import Report, stands
 from engine.result import Diagnosis, Finding
 from kb.evidence import Observed
-from kb.facts import EffectiveSetting, fields_of
+from kb.facts import fields_of
+from kb.facts.settings import EffectiveSetting
 
 Fate: TypeAlias = Literal["went", "came", "stayed"]
 

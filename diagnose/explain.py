@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from collectors.combiners import combine
+from collectors.combine import combine
 from collectors.open import Opened, open_evidence
 from collectors.scan import FileReading, read_all
 from diagnose import __version__

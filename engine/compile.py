@@ -15,7 +15,7 @@ from typing import Any, Literal
 from engine.matcher.form import AnyOf, Head, Ref, Rule, Test
 from engine.matcher.form import Pattern as MatcherPattern
 from kb.evidence import Observed
-from kb.facts import FACTS, fields_of, version_key
+from kb.facts import fact_type, fields_of, version_key
 from kb.facts.base import VersionMark
 from kb.rule import Cause, FieldTest, Pattern, Patterns, SymptomRule
 from kb.rule import Ref as FieldRef
@@ -54,12 +54,12 @@ def flag_field(field: str, pattern: str) -> str:
 @cache
 def version_fields(kind: str) -> frozenset[str]:
     """The fields of a fact kind that hold versions."""
-    fact_type = FACTS.get(kind)
-    if fact_type is None:
+    found = fact_type(kind)
+    if found is None:
         return frozenset()
     return frozenset(
         info.alias or name
-        for name, info in fact_type.model_fields.items()
+        for name, info in found.model_fields.items()
         if any(isinstance(mark, VersionMark) for mark in _marks(info.annotation, info.metadata))
     )
 

@@ -19,7 +19,8 @@ from engine.matcher.form import Inference
 from engine.result import Contradiction, Diagnosis, Finding, SymptomSeen
 from engine.weigh import MACHINE, Evidence, Matches, hypotheses
 from kb.evidence import Looked, Observed, Reading, Source, Unread
-from kb.facts import Disagreement, Outcome, Symptom, fields_of
+from kb.facts import fields_of
+from kb.facts.conclusion import Disagreement, Outcome, Symptom
 from kb.rule import Cause, RuleBase, SymptomRule
 
 OUTCOME = "outcome"

@@ -112,6 +112,15 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
+class BinaryReader:
+    """A kind of evidence that is no text. `read(path, content, sha256)` gets a file that begins with its magic."""
+
+    name: str
+    magic: tuple[bytes, ...]
+    read: Callable[[str, bytes, str], Iterator[Reading]]
+
+
+@dataclass(frozen=True, slots=True)
 class Reader:
     """One kind of evidence that can be read.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kb.evidence import Looked, Observed, Source
-from kb.facts import FACTS, Fact
+from kb.facts import Fact, fact_types
 from kb.fieldtypes import field_types
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def listed(body: Any) -> list[str]:
 
 def fact_of(kind: str, fields: Mapping[str, Any] | None) -> Fact:
     """The fact that an example states. Raises KeyError for an unknown kind, ValueError for wrong fields."""
-    return FACTS[kind].model_validate(_with_decimals(kind, fields))
+    return fact_types()[kind].model_validate(_with_decimals(kind, fields))
 
 
 def _entries(facts: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, Any]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, get_origin
 
 from pydantic import AfterValidator
 
-from kb.facts import FACTS
+from kb.facts import fact_types
 from kb.facts.base import VersionMark, normal_bdf
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class FieldType:
 @cache
 def field_types(kind: str) -> dict[str, FieldType]:
     """The fields of a fact kind by the names that rules use; empty for an unknown kind."""
-    fact_type = FACTS.get(kind)
+    fact_type = fact_types().get(kind)
     if fact_type is None:
         return {}
     stated = {

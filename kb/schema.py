@@ -14,7 +14,7 @@ from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, get_origin
 
 from kb.examples import LOOKED, PARTLY
-from kb.facts import FACTS
+from kb.facts import fact_types
 from kb.fieldtypes import Base, FieldType, field_types
 from kb.rule import Cause, Clause, Example, Pattern, Probe, Remedy, SymptomRule
 from kb.vocabulary import vocabulary
@@ -57,13 +57,13 @@ def rule_schema(base: RuleBase) -> Schema:
             "cause_id": {"enum": list(vocabulary())},
             "symptom_id": _suggested(base.symptoms),
             "probe_id": _suggested(base.probes),
-            "kind": {"enum": list(FACTS)},
+            "kind": {"enum": list(fact_types())},
             "reference": _REFERENCE,
             "patterns": _patterns(),
             **_tests(),
             "facts": _facts(),
-            **{f"tests.{kind}": _fields(kind, of_tests=True) for kind in FACTS},
-            **{f"fields.{kind}": _fields(kind, of_tests=False) for kind in FACTS},
+            **{f"tests.{kind}": _fields(kind, of_tests=True) for kind in fact_types()},
+            **{f"fields.{kind}": _fields(kind, of_tests=False) for kind in fact_types()},
         },
     }
 
@@ -129,7 +129,7 @@ def _tuple(item: Any) -> Schema:
 
 
 def _patterns() -> Schema:
-    kinds = {kind: {"description": _summary(kind), "allOf": [_ref(f"tests.{kind}")]} for kind in FACTS}
+    kinds = {kind: {"description": _summary(kind), "allOf": [_ref(f"tests.{kind}")]} for kind in fact_types()}
     return {
         "type": "object",
         "minProperties": 1,
@@ -145,7 +145,7 @@ def _patterns() -> Schema:
 
 
 def _facts() -> Schema:
-    kinds = {kind: {"description": _summary(kind), "allOf": [_ref(f"fields.{kind}")]} for kind in FACTS}
+    kinds = {kind: {"description": _summary(kind), "allOf": [_ref(f"fields.{kind}")]} for kind in fact_types()}
     listed = {name: _list_or_one(_ref("kind")) for name in (LOOKED, PARTLY)}
     return {
         "type": "object",
@@ -157,11 +157,14 @@ def _facts() -> Schema:
 
 
 def _summary(kind: str) -> str:
-    return inspect.getdoc(FACTS[kind]) or ""
+    return inspect.getdoc(fact_types()[kind]) or ""
 
 
 def _fields(kind: str, *, of_tests: bool) -> Schema:
-    docs = {FACTS[kind].model_fields[name].alias or name: doc for name, doc in _field_docs(FACTS[kind]).items()}
+    docs = {
+        fact_types()[kind].model_fields[name].alias or name: doc
+        for name, doc in _field_docs(fact_types()[kind]).items()
+    }
     types = {name: of for name, of in field_types(kind).items() if of_tests or not of.derived}
     return {
         "type": ["object", "null"],

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from collectors.combiners import combine
+from collectors.combine import combine
 from collectors.scan import read_all
 from diagnose.explain import read_case, rule_base
 from engine.session import assess

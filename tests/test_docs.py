@@ -49,3 +49,14 @@ def test_every_option_in_the_readme_exists():
 def test_the_readme_is_one_screen():
     """Short enough to be read."""
     assert len((ROOT / "README.md").read_text().splitlines()) <= 110
+
+
+def test_the_table_of_what_is_read_is_current():
+    """`python docs/make_reading.py` writes it anew."""
+    sys.path.insert(0, str(ROOT / "docs"))
+    try:
+        from make_reading import page
+    finally:
+        sys.path.pop(0)
+
+    assert (ROOT / "docs" / "reading.md").read_text(encoding="utf-8") == page()

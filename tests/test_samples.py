@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from collectors.combiners import combine
+from collectors.combine import combine
 from collectors.open import open_evidence
 from collectors.scan import read_all
 from diagnose.explain import rule_base

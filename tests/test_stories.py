@@ -87,7 +87,7 @@ def test_the_order_of_facts_changes_nothing(name):
 def without(name: str, victim: str) -> dict:
     case = read_case([str(STORIES / name)])
     kept = [file for file in case.opened.files if file.path != victim]
-    from collectors.combiners import combine
+    from collectors.combine import combine
     from collectors.scan import read_all
 
     _, readings = read_all(kept)

@@ -6,14 +6,11 @@ Pure, like the readers; may import `kb` only.
 
 from __future__ import annotations
 
-import pkgutil
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from functools import cache
-from importlib import import_module
-from typing import Protocol, TypeVar, cast
+from collections.abc import Iterable
+from typing import TypeVar, cast
 
-from kb.evidence import Looked, Observed, Reading, Unread
+from kb.evidence import Looked, Observed, Reading
 from kb.facts import Fact
 
 F = TypeVar("F", bound=Fact)
@@ -39,33 +36,6 @@ class Facts:
         """A statement that facts of one of these types were looked for, complete if one of them was."""
         found = [looked for fact_type in fact_types for looked in self._looked.get(fact_type.kind, ())]
         return max(found, key=lambda looked: looked.complete, default=None)
-
-
-class _Combiner(Protocol):
-    __name__: str
-
-    def combine(self, facts: Facts) -> Iterable[Reading]: ...
-
-
-@cache
-def _combiners() -> tuple[_Combiner, ...]:
-    names = (module.name for module in pkgutil.iter_modules(__path__))
-    return tuple(cast("_Combiner", import_module(f"{__name__}.{name}")) for name in names)
-
-
-def combine(readings: Sequence[Reading]) -> list[Reading]:
-    """What the facts say together. The result holds only what is new."""
-    facts = Facts(readings)
-    return [reading for combiner in _combiners() for reading in _combined(combiner, facts)]
-
-
-def _combined(combiner: _Combiner, facts: Facts) -> list[Reading]:
-    """What one combiner finds. A defect of it must not take the words of all others with it."""
-    try:
-        return list(combiner.combine(facts))
-    except Exception as error:  # noqa: BLE001
-        why = f"combining failed ({type(error).__name__}: {error}); please report it"
-        return [Unread(combiner.__name__, "unreadable", " ".join(why.split()))]
 
 
 def derived(fact: Fact, basis: Iterable[Observed]) -> Observed:

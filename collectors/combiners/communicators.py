@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from collectors.combiners import Facts, derived, looked_at
 from kb.evidence import Observed, Reading
-from kb.facts import NcclCommunicator, NcclInit
-from kb.facts.nccl import CommunicatorState
+from kb.facts.nccl import CommunicatorState, NcclCommunicator, NcclInit
 
 MOST_NAMED = 16
 """Missing ranks that are named one by one."""

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from collectors.combiners import Facts, derived, looked_at
 from kb.evidence import Observed, Reading
-from kb.facts import Disagreement, KernelModule, NvidiaSmi
+from kb.facts.conclusion import Disagreement
+from kb.facts.driver import KernelModule, NvidiaSmi
 
 
 def combine(facts: Facts) -> Iterator[Reading]:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from collectors.combiners import Facts, derived, looked_at
 from kb.evidence import Observed, Reading
-from kb.facts import LibraryFile, LibraryLink, LinkerEntry, Package, ResolvedLibrary
-from kb.facts.driver import LibraryOrigin
+from kb.facts.driver import LibraryFile, LibraryLink, LibraryOrigin, LinkerEntry, ResolvedLibrary
+from kb.facts.packages import Package
 
 SONAMES = ("libcuda.so.1", "libnvidia-ml.so.1", "libnccl.so.2", "libnvidia-ptxjitcompiler.so.1")
 NATIVE = ("x86-64", "AArch64")

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from collectors.combiners import Facts, derived, looked_at
 from kb.evidence import Observed, Reading
-from kb.facts import GpuMemoryPattern, GpuMemorySample, GpuMemoryTrend
-from kb.facts.gpu import MemoryPattern
+from kb.facts.gpu import GpuMemoryPattern, GpuMemorySample, GpuMemoryTrend, MemoryPattern
 
 FLAT_MIB = 64
 """Allocators and monitoring move a few MiB; loading moves gigabytes."""

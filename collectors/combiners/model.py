@@ -8,7 +8,8 @@ from math import prod
 from collectors.combiners import Facts, derived, looked_at
 from collectors.combiners.start import PARALLEL, is_size
 from kb.evidence import Reading
-from kb.facts import Gpu, LaunchArgument, ModelFiles, ModelFit
+from kb.facts.framework import LaunchArgument, ModelFiles, ModelFit
+from kb.facts.gpu import Gpu
 
 MOST_GPUS = 4096
 

@@ -9,7 +9,9 @@ from dataclasses import replace
 
 from collectors.combiners import Facts, derived, looked_at
 from kb.evidence import Observed, Reading
-from kb.facts import Gpu, GpuDmaFault, GpuInterconnect, IommuFault, TopologyLink
+from kb.facts.gpu import Gpu
+from kb.facts.iommu import GpuDmaFault, IommuFault
+from kb.facts.p2p import GpuInterconnect, TopologyLink
 
 DISTANCE = ("NV", "PIX", "PXB", "PHB", "NODE", "SYS")
 

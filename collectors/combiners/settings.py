@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from collectors.combiners import Facts, derived, looked_at
 from kb.evidence import Observed, Reading
-from kb.facts import EffectiveSetting, NcclSetting, Setting
+from kb.facts.nccl import NcclSetting
+from kb.facts.settings import EffectiveSetting, Setting
 
 RANK = ("nccl.conf", "image", "shell-profile", "service", "unknown", "launch", "process")
 """Who outranks whom among plain settings, weakest first. sitecustomize runs last: what it sets, holds."""

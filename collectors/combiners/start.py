@@ -9,8 +9,7 @@ from math import prod
 
 from collectors.combiners import Facts, derived, looked_at
 from kb.evidence import Observed, Reading
-from kb.facts import LaunchArgument, StartMilestone, StartProgress
-from kb.facts.framework import Framework, Milestone, Stage
+from kb.facts.framework import Framework, LaunchArgument, Milestone, Stage, StartMilestone, StartProgress
 
 STAGES: tuple[tuple[Stage, Milestone, Milestone], ...] = (
     ("capture", "capture-begin", "capture-end"),
@@ -19,6 +18,11 @@ STAGES: tuple[tuple[Stage, Milestone, Milestone], ...] = (
     ("communication", "distributed-begin", "distributed-end"),
 )
 """The last stage first: each with the milestones that begin and end it."""
+LAST_FIRST: dict[Framework, tuple[Stage, ...]] = {
+    "megatron": ("weights", "compile", "communication"),
+    "tensorrt-llm": ("communication", "weights"),
+}
+"""Frameworks whose stages have another order: Megatron-LM compiles before it loads, TensorRT-LLM loads first."""
 PARALLEL = {
     "tp_size": "tensor",
     "tensor_parallel_size": "tensor",
@@ -26,7 +30,7 @@ PARALLEL = {
     "pipeline_parallel_size": "pipeline",
 }
 """Launch arguments, and the dimension whose size they give."""
-DONE: tuple[Milestone, ...] = ("ready", "serving")
+DONE: tuple[Milestone, ...] = ("ready", "serving", "training")
 
 _Passed = dict[Milestone, list[tuple[StartMilestone, Observed]]]
 
@@ -68,10 +72,16 @@ def _progress(
         fact = _fact(framework, "ready", everyone, everyone, everyone, expected, reached=True)
         yield derived(fact, done)
         return
-    for stage, begin, end in STAGES:
+    for stage, begin, end in _stages(framework):
         if begin in passed or end in passed:
             yield _unfinished(framework, (stage, begin, end), passed, expected)
             return
+
+
+def _stages(framework: Framework) -> Sequence[tuple[Stage, Milestone, Milestone]]:
+    """The stages of a start of this framework, the last one first."""
+    order = LAST_FIRST.get(framework)
+    return STAGES if order is None else [one for name in order for one in STAGES if one[0] == name]
 
 
 def _unfinished(

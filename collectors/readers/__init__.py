@@ -14,7 +14,7 @@ from kb.evidence import Reader
 
 @cache
 def readers() -> tuple[Reader, ...]:
-    """All readers, in the order of their module names. Imports them all: see `collectors.reader_index`."""
+    """All readers, in the order of their module names. Imports them all: see `collectors.index`."""
     return tuple(_by_module())
 
 

@@ -47,7 +47,8 @@ def is_whole(section: Section) -> bool:
     """Whether the section shows a boot from its first line on, and its command selected nothing from it."""
     if _SELECTED.search(command_of(section)):
         return False
-    return any(starts_boot(line) for _, line in section.matching(*BOOT_MARKERS))
+    first, banner = BOOT_MARKERS
+    return any(starts_boot(line) for line in section.lines if first in line or banner in line)
 
 
 def looked(section: Section, fact_type: type[Fact], *, whole: bool) -> Looked:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from collectors.readers._regex import regex
-from kb.facts import KernelParameter
+from kb.facts.machine import KernelParameter
 
 _WORD = regex(r'(?:[^\s"]|"[^"]{0,2000}(?:"|$)){1,4000}')
 _NAME = regex(r"[\w.:/\\-][\w.:/\\+@,-]{0,200}$")

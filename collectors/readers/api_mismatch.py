@@ -19,7 +19,7 @@ from collectors.readers import _kernel_log
 from collectors.readers._lines import MOST_COLUMNS, is_lead
 from collectors.readers._regex import regex
 from kb.evidence import Reader, Reading, Section
-from kb.facts import ApiMismatch
+from kb.facts.driver import ApiMismatch
 
 _RELEASE = r"(\d{2,4}(?:\.\d{1,4}){1,3})"
 _START = regex(r"API mismatch: the client\b")

@@ -16,7 +16,7 @@ from collectors.readers import _kernel_log
 from collectors.readers._lines import MOST_COLUMNS, command_of
 from collectors.readers._regex import regex
 from kb.evidence import Observed, Reader, Reading, Section
-from kb.facts import Boot, VirtualMachine
+from kb.facts.machine import Boot, VirtualMachine
 
 _RELEASE = r"(?P<kernel>\d{1,2}\.\d{1,3}[\w.+~-]{0,100})"
 _ARCHITECTURE = r"x86_64|aarch64|ppc64le|i686|armv7l|riscv64|s390x"

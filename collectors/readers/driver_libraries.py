@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from collectors.readers._lines import MOST_COLUMNS, command_of
 from collectors.readers._regex import regex
 from kb.evidence import Looked, Observed, Reader, Reading, Section
-from kb.facts import LibraryFile, LibraryLink, LinkerEntry
+from kb.facts.driver import LibraryFile, LibraryLink, LinkerEntry
 
 _LIBRARY = regex(r"lib(?:cuda|cudadebugger|cudart|nvcuvid|nvidia-[\w-]{1,40}|nccl)\.so[\w.-]{0,40}$")
 _VERSIONED = regex(r"(?P<stem>lib[\w-]{1,50})\.so\.(?P<version>\d{1,5}(?:\.\d{1,5}){1,3})$")

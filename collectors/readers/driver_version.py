@@ -17,7 +17,7 @@ from typing import Literal
 from collectors.readers._lines import MOST_COLUMNS, VERSION, command_of, is_lead, says_no_file
 from collectors.readers._regex import regex
 from kb.evidence import Looked, Observed, Reader, Reading, Section
-from kb.facts import KernelModule
+from kb.facts.driver import KernelModule
 
 _NAMED = regex(
     r"(?P<what>NVRM version|NVRM: loading):?\s{1,8}NVIDIA UNIX\s{1,8}"

@@ -66,6 +66,11 @@ _LINES: tuple[tuple[str, ErrorClass | None, bool | None, str], ...] = (
     ("out-of-memory kill", "host-memory", False, r"slurmstepd: error: Detected \d{1,6} oom[-_]kill event"),
     ("MPI slots", "config", False, r"There are not enough slots available in the system"),
     ("client socket timeout", "timeout", True, r"The client socket has timed out after "),
+    ("SGLang health check", "timeout", True, r"Health check failed\. Server couldn't get a response "),
+    ("TensorRT-LLM error", None, None, r"\[TensorRT-LLM\]\[ERROR\] (?P<text>.{3,})"),
+    ("Triton model load", None, None, r"\"?failed to load '[\w.-]{1,80}' version \d{1,4}: (?P<text>.{3,})"),
+    ("MPI abort", "remote", True, r"MPI_ABORT was invoked on rank \d{1,7} in communicator "),
+    ("Ray memory kill", "host-memory", False, r".{0,200} killed due to memory pressure \(OOM\)"),
 )
 _FATAL = tuple((error, class_, consequence, regex(text)) for error, class_, consequence, text in _LINES)
 
@@ -74,7 +79,8 @@ QUICK = regex(
     r"|Caught signal|Cuda error|Cuda failure|CUDA initialization|cudaGetDeviceCount returned|device vector A"
     r"|Test (?:NCCL|CUDA) f|sigquit from|broadcast block found|ngine ?[Cc]ore |died unexpectedly"
     r"|exception with description|CUDA_ERROR_|Free memory on device|oom[-_]kill event"
-    r"|client socket has timed out|not enough slots"
+    r"|client socket has timed out|not enough slots|Health check failed|LLM\]\[ERROR"
+    r"|failed to load '|MPI_ABORT was|memory pressure \(OOM"
 )
 """Whether a line may be one of these; cheap."""
 

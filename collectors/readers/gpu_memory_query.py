@@ -19,7 +19,8 @@ from collectors.readers._lines import BDF, command_of
 from collectors.readers._regex import regex
 from collectors.readers._samples import kept, time_s
 from kb.evidence import Looked, Observed, Reader, Reading, Section
-from kb.facts import Gpu, GpuMemorySample, NvidiaSmi
+from kb.facts.driver import NvidiaSmi
+from kb.facts.gpu import Gpu, GpuMemorySample
 
 _QUERY = regex(r"nvidia-smi\b.{0,200}?--query-gpu[= ](?P<columns>[\w.,]{1,8000})")
 _HEADER_CELL = regex(r"[a-z][\w.]{0,70}(?: \[[\w%/]{1,8}\])?$")

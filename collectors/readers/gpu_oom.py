@@ -19,7 +19,7 @@ from collectors.readers.launcher_prefixes import after_progress, without_launche
 from collectors.readers.nccl_lines import nccl_lines
 from collectors.readers.run_start import START_MARKERS, shows_start
 from kb.evidence import Reader, Reading, Section
-from kb.facts import GpuOom
+from kb.facts.framework import GpuOom
 
 MOST_OOMS = 2000
 MOST_TEXT = 4000

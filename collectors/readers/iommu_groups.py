@@ -17,7 +17,7 @@ from typing import Literal
 from collectors.readers._lines import BDF, MOST_COLUMNS, command_of, says_no_file
 from collectors.readers._regex import regex
 from kb.evidence import Looked, Reader, Reading, Section
-from kb.facts import IommuGroup
+from kb.facts.iommu import IommuGroup
 
 Domain = Literal["identity", "DMA", "DMA-FQ", "other"]
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from collectors.readers._kernel_parameters import parameters_of
 from collectors.readers._regex import regex
 from kb.evidence import Reader, Reading, Section
-from kb.facts import KernelParameter
+from kb.facts.machine import KernelParameter
 
 _MOST_COLUMNS = 8192
 _BY_FORM = regex(r"\s{0,4}(?:/proc/cmdline:)?(?:BOOT_IMAGE=\S|initrd=\S)")

@@ -20,7 +20,8 @@ from collectors.readers._kernel_parameters import parameters_of
 from collectors.readers._lines import BDF, MOST_COLUMNS, is_lead
 from collectors.readers._regex import regex
 from kb.evidence import Observed, Reader, Reading, Section
-from kb.facts import IommuDefault, IommuFault, KernelParameter
+from kb.facts.iommu import IommuDefault, IommuFault
+from kb.facts.machine import KernelParameter
 
 Vendor: TypeAlias = Literal["amd", "intel", "arm"]
 Access: TypeAlias = Literal["read", "write"]

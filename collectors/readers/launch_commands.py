@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from collectors.readers._command_lines import joined
 from collectors.readers._regex import regex
 from collectors.readers.launcher_prefixes import clipped, without_launcher, without_stamp
 from kb.evidence import EXCERPT_CHARS, Observed, Reader, Reading, Section, Source
-from kb.facts import LaunchArgument
+from kb.facts.framework import LaunchArgument
 
 _NAMES = {
     "nnodes": "nnodes",
@@ -67,10 +68,10 @@ def read(section: Section) -> Iterator[Reading]:
     for index, whole in section.matching(
         "torchrun ", "deepspeed ", "accelerate launch", "torch.distributed.", " : "
     ):
-        text = clipped(whole)
+        text, end = joined(clipped(whole), section.lines, index)
         if (match := _COMMAND.match(text)) is not None:
             options = dict(_options(match["rest"]))
-            told = {name: section.observe(_argument(name, value), index) for name, value in options.items()}
+            told = {name: section.observe(_argument(name, value), index, end) for name, value in options.items()}
         else:
             settled = dict(_configuration(text))
             resolved |= {name: section.observe(_argument(name, value), index) for name, value in settled.items()}

@@ -3,7 +3,8 @@
 Launchers: torchrun `[rank0]:`, srun `0: `, mpirun `[1,0]<stderr>:`, docker compose `name-1  | `, kubectl
 `[pod/name/container] `, journald, Ray `(RayWorkerWrapper pid=7, ip=10.0.0.1) `, vLLM `(Worker_TP1 pid=7) `.
 Loggers: SGLang `[2026-01-31 12:00:00 TP0] `, vLLM `INFO 01-31 12:00:00 [core.py:70] `, c10d
-`[E131 12:00:00.123 ProcessGroupNCCL.cpp:616] `, Python logging. A line without any of them is given back
+`[E131 12:00:00.123 ProcessGroupNCCL.cpp:616] `, transformers `[INFO|trainer.py:2134] 2026-01-31 12:00:00,123 >> `,
+accelerate, TensorRT-LLM, Python logging. A line without any of them is given back
 as it is. No reader: shared by the readers of logs.
 """
 
@@ -46,12 +47,17 @@ _LOGGER = regex(
     | \[[EWIF](?P<c10d>\d{3,4}[ ]\d\d:\d\d:\d\d\.\d{1,9})?[ ][\w./-]{1,128}:\d{1,6}\][ ]?(?:\[c10d\][ ])?
     | [EWIF](?P<glog>\d{4}[ ]\d\d:\d\d:\d\d\.\d{1,9})[ ]+\d{1,10}[ ][\w./-]{1,128}:\d{1,6}\][ ]
     | \[(?P<deepspeed>\d{4}-\d\d-\d\d[ ]\d\d:\d\d:\d\d,\d{3})\][ ](?:\[[A-Z]{4,8}\][ ]\[[\w./:-]{1,128}\][ ])?
+        (?:\[PID:\d{1,10}\][ ](?:\[RANK:\d{1,6}\][ ])?)?
+    | \[(?:DEBUG|INFO|WARNING|ERROR|CRITICAL)\|[\w./<>-]{1,128}:\d{1,6}\][ ]
+        (?P<transformers>\d{4}-\d\d-\d\d[ ]\d\d:\d\d:\d\d,\d{3})[ ]>>[ ]
+    | (?P<accelerate>\d\d/\d\d/\d{4}[ ]\d\d:\d\d:\d\d)[ ]-[ ][A-Z]{4,8}[ ]-[ ][\w.]{1,64}[ ]-[ ]
+    | \[(?P<trtllm>\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d)\][ ]\[TRT-LLM\][ ](?:\[RANK[ ]\d{1,6}\][ ])?\[[VDIWEF]\][ ]
     | (?P<python>\d{4}-\d\d-\d\d[ ]\d\d:\d\d:\d\d,\d{3})
         (?:[ ]-[ ][\w.]{1,64}[ ]-[ ][A-Z]{4,8}[ ]-[ ]|[\t ][A-Z]{4,8}[ ][\w./-]{1,64}:\d{1,6}[ ]--[ ])
     """,
     re.VERBOSE,
 )
-_TIMES = ("sglang", "vllm", "c10d", "glog", "deepspeed", "python")
+_TIMES = ("sglang", "vllm", "c10d", "glog", "deepspeed", "python", "transformers", "accelerate", "trtllm")
 _BAR_ENDS = ("/s]", "/it]")
 
 

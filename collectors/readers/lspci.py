@@ -16,8 +16,10 @@ from dataclasses import dataclass
 
 from collectors.readers._lines import BDF, MOST_COLUMNS, command_of
 from collectors.readers._regex import regex
-from kb.evidence import Looked, Observed, Reader, Reading, Section
-from kb.facts import AcsControl, Gpu
+from kb.evidence import Observed, Reader, Reading, Section
+from kb.facts.gpu import Gpu
+from kb.facts.gpu_bus import GpuCount
+from kb.facts.iommu import AcsControl
 
 _DEVICE = regex(
     rf"(?P<bdf>{BDF}) (?P<class>[A-Z0-9][\w /()+-]{{2,60}}?)(?: \[(?P<code>[0-9a-f]{{4}})\])?"
@@ -50,7 +52,7 @@ class _Device:
 
 
 def read(section: Section) -> Iterator[Reading]:
-    """Gpu for each NVIDIA display or 3D function, AcsControl for each bridge that has the capability."""
+    """Gpu for each NVIDIA display or 3D function, their GpuCount, AcsControl for each bridge that has it."""
     devices: dict[str, _Device] = {}
     bare: dict[AcsControl, int] = {}
     current: _Device | None = None
@@ -136,6 +138,22 @@ def _observed(section: Section, devices: dict[str, _Device], bare: dict[AcsContr
         yield section.observe(control, index)
 
 
+def _count(section: Section, devices: dict[str, _Device]) -> Iterator[Reading]:
+    """How many GPUs a listing of all devices shows."""
+    gpus = [(device.gpu, device.line) for device in devices.values() if device.gpu]
+    drivers = [gpu.driver for gpu, _ in gpus if gpu.driver]
+    if gpus:
+        fact = GpuCount(
+            seen_by="pci",
+            count=len(gpus),
+            reported_by="lspci",
+            with_other_driver=sum(driver != "nvidia" for driver in drivers) if drivers else None,
+            off_bus=sum(gpu.off_bus for gpu, _ in gpus),
+        )
+        yield section.observe(fact, gpus[0][1])
+    yield section.looked(GpuCount)
+
+
 def _looked(
     section: Section,
     devices: dict[str, _Device],
@@ -143,7 +161,7 @@ def _looked(
     *,
     readable: bool,
     denied: bool,
-) -> Iterator[Looked]:
+) -> Iterator[Reading]:
     """Without the right to read capabilities, and without `-vvv`, no ACS flags are shown at all."""
     command = command_of(section)
     if _COUNT.search(command):
@@ -155,6 +173,8 @@ def _looked(
         is_listing = len(devices) > sum(device.gpu is not None for device in devices.values())
         whole = "-s " not in command and _CUT.search(command) is None if command else is_listing
         yield section.looked(Gpu, complete=whole, reason="not-collected")
+        if whole:
+            yield from _count(section, devices)
     if readable and (bare or any(device.is_bridge for device in devices.values())):
         yield section.looked(AcsControl, complete="-s " not in command or "xargs" in command)
     elif denied:

@@ -17,7 +17,7 @@ from typing import Literal
 from collectors.readers._lines import MOST_COLUMNS, command_of, is_lead
 from collectors.readers._regex import regex
 from kb.evidence import Reader, Reading, Section
-from kb.facts import Container, VirtualMachine
+from kb.facts.machine import Container, VirtualMachine
 
 Runtime = Literal["docker", "podman", "containerd", "kubernetes", "lxc", "systemd-nspawn", "other"]
 

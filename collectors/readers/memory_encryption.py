@@ -20,7 +20,7 @@ from collectors.readers import _kernel_log
 from collectors.readers._lines import BDF, MOST_COLUMNS, is_lead
 from collectors.readers._regex import regex
 from kb.evidence import Observed, Reader, Reading, Section
-from kb.facts import MemoryEncryption
+from kb.facts.machine import MemoryEncryption
 
 Technology: TypeAlias = Literal["sme", "sev", "sev-es", "sev-snp", "tdx"]
 Role: TypeAlias = Literal["host", "guest"]

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from collectors.readers._regex import regex
 from kb.evidence import Observed, Reader, Reading, Section
-from kb.facts import ModelFiles
+from kb.facts.framework import ModelFiles
 
 POINTER_BYTES = 1024
 

@@ -19,7 +19,7 @@ from typing import Literal
 from collectors.readers._lines import MOST_COLUMNS, VERSION, command_of, is_lead
 from collectors.readers._regex import regex
 from kb.evidence import Observed, Reader, Reading, Section
-from kb.facts import ModuleFile
+from kb.facts.driver import ModuleFile
 
 _PATH = regex(
     r"(?:/usr)?/lib/modules/(?P<kernel>[^/\s]{1,100})/(?:\S{1,300}/)?(?P<name>nvidia(?:[_-][\w-]{1,30})?)\.ko(?:\.\w{2,4})?$"

@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 
 from collectors.readers._regex import regex
 from collectors.readers.nccl_lines import NcclLine
-from kb.facts import NcclInit
+from kb.facts.nccl import NcclInit
 
 State: TypeAlias = Literal["started", "met", "complete", "aborted"]
 

@@ -41,10 +41,13 @@ class NcclLine:
     """As the launcher's prefix tells; NCCL's own head does not."""
 
 
-def nccl_lines(section: Section) -> Iterator[NcclLine]:
-    """The INFO and WARN records of the section in order, also where several are glued into one line."""
+def nccl_lines(section: Section, *markers: str) -> Iterator[NcclLine]:
+    """The records of the section in order, also where several are glued into one line.
+
+    With markers, only those of the lines that hold one of them.
+    """
     hosts: dict[int, str] = {}
-    for index, whole in section.matching("NCCL INFO ", "NCCL WARN "):
+    for index, whole in section.matching(*(markers or ("NCCL INFO ", "NCCL WARN "))):
         line = clipped(whole)
         matches = list(_LEVEL.finditer(line))
         launcher_rank = _launcher_rank(line)

@@ -22,15 +22,8 @@ from collectors.readers.nccl_communicators import Communicators
 from collectors.readers.nccl_lines import NcclLine, nccl_lines
 from collectors.readers.nccl_warning_classes import warning_class
 from kb.evidence import Observed, Reader, Reading, Section
-from kb.facts import (
-    NcclBootstrap,
-    NcclInit,
-    NcclSetting,
-    NcclTransport,
-    NcclVersion,
-    NcclWarning,
-)
 from kb.facts.base import version_key
+from kb.facts.nccl import NcclBootstrap, NcclInit, NcclSetting, NcclTransport, NcclVersion, NcclWarning
 
 MOST_WARNINGS = 200
 MOST_TEXT = 500

@@ -16,7 +16,8 @@ from collections.abc import Iterator
 from collectors.readers._regex import regex
 from collectors.readers.number_matrix import matrix_rows
 from kb.evidence import Observed, Reader, Reading, Section
-from kb.facts import PeerAccess, PeerCopy, ProcessError
+from kb.facts.framework import ProcessError
+from kb.facts.p2p import PeerAccess, PeerCopy
 
 _TITLE = regex(r"\s{0,4}memcpy (?:CE|SM) GPU\(row\) (?:<->|<-|->) GPU\(column\) bandwidth")
 _RUNNING = regex(r"\s{0,4}Running (\w{1,80})\.")

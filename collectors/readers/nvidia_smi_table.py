@@ -18,8 +18,10 @@ from dataclasses import dataclass, field
 from collectors.readers._lines import BDF, MOST_COLUMNS, command_of, is_quoted
 from collectors.readers._regex import regex
 from collectors.readers._samples import kept, time_s
-from kb.evidence import Looked, Observed, Reader, Reading, Section
-from kb.facts import Gpu, GpuMemorySample, GpuProcess, NvidiaSmi, NvmlError
+from kb.evidence import Observed, Reader, Reading, Section
+from kb.facts.driver import NvidiaSmi, NvmlError
+from kb.facts.gpu import Gpu, GpuMemorySample, GpuProcess
+from kb.facts.gpu_bus import GpuCount
 
 _HEADER = regex(
     r"\|\s{0,4}NVIDIA-SMI\s{1,60}(?P<tool>\S{1,30})\s{1,60}(?:Driver|KMD) Version:\s{0,60}(?P<driver>\S{1,30})"
@@ -58,7 +60,7 @@ class _Table:
 
 
 def read(section: Section) -> Iterator[Reading]:
-    """NvidiaSmi, Gpu, GpuMemorySample and GpuProcess; what else is on a machine is not seen here."""
+    """NvidiaSmi, Gpu, GpuCount, GpuMemorySample, GpuProcess; what else is on a machine is not seen here."""
     headers = list({one.fact: one for one in (*_versions(section), *_headers(section))}.values())
     yield from headers
     tables = _tables(section)
@@ -67,7 +69,7 @@ def read(section: Section) -> Iterator[Reading]:
         yield from _memory(section, tables)
     listed = list(_listed(section))
     yield from listed
-    yield from _looked(section, headers, tables, is_listed=bool(listed))
+    yield from _looked(section, headers, tables, listed)
 
 
 def _headers(section: Section) -> Iterator[Observed]:
@@ -229,16 +231,24 @@ def _listed(section: Section) -> Iterator[Observed]:
 
 
 def _looked(
-    section: Section, headers: list[Observed], tables: list[_Table], *, is_listed: bool
-) -> Iterator[Looked]:
+    section: Section, headers: list[Observed], tables: list[_Table], listed: list[Observed]
+) -> Iterator[Reading]:
     """A table that was cut shows not all GPUs; one that came shows that NVML answers."""
     command = command_of(section)
     is_selected = "|" in command or " -i" in command or " --id" in command
     if headers:
         yield section.looked(NvidiaSmi)
-    if tables or is_listed:
+    if tables or listed:
         whole = not is_selected and (tables[-1].is_closed if tables else _is_list(section, command))
         yield section.looked(Gpu, complete=whole)
+        if whole:
+            shown = len(tables[-1].gpus) if tables else len(listed)
+            fact = GpuCount(seen_by="driver", count=shown, reported_by="nvidia-smi")
+            if tables:
+                yield section.observe(fact, next(iter(tables[-1].gpus.values()))[1])
+            else:
+                yield Observed(fact, listed[0].source)
+            yield section.looked(GpuCount)
         yield section.looked(NvmlError)
     if tables:
         told = any(gpu.memory_used_mib is not None for gpu, _ in tables[-1].gpus.values())

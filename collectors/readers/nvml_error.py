@@ -17,7 +17,8 @@ from typing import Literal
 from collectors.readers._lines import BDF, MOST_COLUMNS, command_of, is_lead, is_quoted
 from collectors.readers._regex import regex
 from kb.evidence import Reader, Reading, Section
-from kb.facts import Gpu, NvidiaSmi, NvmlError
+from kb.facts.driver import NvidiaSmi, NvmlError
+from kb.facts.gpu import Gpu
 
 Problem = Literal[
     "version-mismatch",

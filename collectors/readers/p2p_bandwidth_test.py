@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterator
 from collectors.readers._regex import regex
 from collectors.readers.number_matrix import matrix_rows
 from kb.evidence import Observed, Reader, Reading, Section
-from kb.facts import PeerAccess, PeerCopy
+from kb.facts.p2p import PeerAccess, PeerCopy
 
 LOST_US = 10_000
 """No transfer takes so long: the receiver spins until it gives up."""

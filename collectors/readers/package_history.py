@@ -16,7 +16,7 @@ from typing import Literal
 from collectors.readers._package_names import DRIVER_ROLES, meaning_of
 from collectors.readers._regex import regex
 from kb.evidence import Reader, Reading, Section
-from kb.facts import PackageEvent
+from kb.facts.packages import PackageEvent
 
 Action = Literal["install", "upgrade", "remove"]
 

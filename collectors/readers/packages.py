@@ -19,7 +19,7 @@ from collectors.readers._lines import MOST_COLUMNS, command_of
 from collectors.readers._package_names import meaning_of
 from collectors.readers._regex import regex
 from kb.evidence import Looked, Reader, Reading, Reason, Section
-from kb.facts import Package
+from kb.facts.packages import Package
 
 State = Literal["installed", "config-files", "half-installed", "unpacked", "half-configured", "triggers"]
 Manager = Literal["dpkg", "rpm", "pacman"]

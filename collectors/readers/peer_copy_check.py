@@ -17,7 +17,7 @@ from typing import Literal
 
 from collectors.readers._regex import regex
 from kb.evidence import Reader, Reading, Section
-from kb.facts import PeerCopy
+from kb.facts.p2p import PeerCopy
 
 _LINE = regex(
     r"\s{0,20}(?P<route>peer|staged) copy (?P<src>\d{1,4}) -> (?P<dst>\d{1,4}): "

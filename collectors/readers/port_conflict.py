@@ -16,7 +16,7 @@ from collectors.readers._regex import regex
 from collectors.readers.launcher_prefixes import clipped
 from collectors.readers.run_start import START_MARKERS, shows_start
 from kb.evidence import Reader, Reading, Section
-from kb.facts import PortConflict
+from kb.facts.framework import PortConflict
 
 _HOST = r"(?P<address>\[[0-9a-fA-F:.]{2,45}\]|[\w.-]{1,253})"
 _FORMS = tuple(

@@ -18,10 +18,10 @@ from collectors.readers._regex import regex
 from collectors.readers.error_classes import Judged, judged
 from collectors.readers.fatal_lines import QUICK, Fatal, fatal_line
 from collectors.readers.launcher_prefixes import after_progress, without_launcher, without_stamp
-from collectors.readers.run_start import START_MARKERS, shows_start
+from collectors.readers.run_start import START_MARKERS, of_last_run, shows_start
 from collectors.readers.tracebacks import Raised, Stream
 from kb.evidence import Observed, Reader, Reading, Section
-from kb.facts import ProcessError
+from kb.facts.framework import ProcessError
 
 MOST_TEXT = 400
 MOST_STREAMS = 20_000
@@ -60,7 +60,8 @@ def read(section: Section) -> Iterator[Reading]:
         else:
             known.last = max(known.last, error.last)
             known.count += 1
-    yield from _kept(section, list(errors.values()))
+    current = of_last_run(section, {error.last for error in errors.values()})
+    yield from _kept(section, [error for error in errors.values() if error.last in current])
     whole = shows_start(section)
     if errors or whole:
         yield section.looked(ProcessError, complete=whole)
@@ -173,6 +174,8 @@ READER = Reader(
             "client socket has timed out",
             "not enough slots",
         ),
+        *("Health check failed.", "[TensorRT-LLM][ERROR]", "failed to load '", "MPI_ABORT was invoked"),
+        *("due to memory pressure (OOM)",),
         *START_MARKERS,
     ),
 )

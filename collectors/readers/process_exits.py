@@ -18,7 +18,7 @@ from collectors.readers._regex import regex
 from collectors.readers.launcher_prefixes import after_progress, without_launcher, without_stamp
 from collectors.readers.run_start import START_MARKERS, shows_start
 from kb.evidence import Observed, Reader, Reading, Section
-from kb.facts import ProcessExit
+from kb.facts.framework import ProcessExit
 
 MOST_EXITS = 5000
 

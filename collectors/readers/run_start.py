@@ -1,6 +1,8 @@
-"""Whether a log shows the beginning of a run, so that what it does not say was not said. No reader."""
+"""Where a run begins in a log, and whether the log shows it: then what it does not say was not said. No reader."""
 
 from __future__ import annotations
+
+from collections.abc import Collection
 
 from kb.evidence import Section
 
@@ -15,12 +17,46 @@ START_MARKERS = (
     "Setting OMP_NUM_THREADS environment variable for each process",
     "Initializing TorchBackend in DeepSpeed",
     "> initializing torch distributed",
+    "using world size: ",
+    "WORLD INFO DICT: ",
+    "GPU available: ",
+    "Distributed environment: ",
+    "TensorRT-LLM version: ",
+    "Pinned memory pool is created at",
+    "Started a local Ray instance.",
+    "Connecting to existing Ray cluster at address",
 )
 """Lines that launchers and frameworks print first."""
 
+END_MARKERS = (
+    "Root Cause (first observed failure)",
+    "exits with return code = ",
+    "'train_runtime': ",
+    "slurmstepd: error: ",
+    "Received sigquit from a child process",
+    "Engine core initialization failed",
+    "Engine process failed to start",
+    "EngineDeadError",
+    "kill_process_tree",
+    "Application shutdown complete",
+    "Finished server process",
+    "MPI_ABORT was invoked",
+    "Error on model init: ",
+)
+"""Lines after which a run is over, for good or ill."""
+
+READY_MARKERS = (
+    "The server is fired up and ready to roll",
+    "Application startup complete",
+    "Started HTTPService at",
+    "{'loss': ",
+    "elapsed time per iteration",
+)
+"""Lines that tell that a start succeeded."""
+
 LAUNCHERS = (
     *("torchrun", "python", "accelerate ", "deepspeed ", "mpirun ", "mpiexec ", "srun ", "vllm ", "sglang "),
-    *("trtllm-serve", "ray job submit", "bash ", "sh ", "./", "NCCL_", "CUDA_VISIBLE_DEVICES="),
+    *("trtllm-", "tritonserver", "ray job submit", "bash ", "sh ", "./", "NCCL_", "CUDA_VISIBLE_DEVICES="),
 )
 """How command lines begin whose whole output is a run."""
 
@@ -30,3 +66,23 @@ def shows_start(section: Section) -> bool:
     if section.command is not None and section.command.removeprefix("sudo ").startswith(LAUNCHERS):
         return True
     return any(marker in line for line in section.lines for marker in START_MARKERS)
+
+
+def last_run(section: Section) -> int:
+    """The index of the line with which the last run in a log begins: a start after the end of another run."""
+    start, over = 0, False
+    for index, line in section.matching(*START_MARKERS, *END_MARKERS):
+        if any(marker in line for marker in END_MARKERS):
+            over = True
+        elif over:
+            start, over = index, False
+    return start
+
+
+def of_last_run(section: Section, indexes: Collection[int]) -> frozenset[int]:
+    """Which of these lines count: those of the last run; all, where it has none of them and is not yet up."""
+    start = last_run(section) if indexes else 0
+    recent = frozenset(index for index in indexes if index >= start)
+    if recent or any(index >= start for index, _ in section.matching(*READY_MARKERS)):
+        return recent
+    return frozenset(indexes)

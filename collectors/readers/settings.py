@@ -17,8 +17,7 @@ from collectors.readers._regex import regex
 from collectors.readers.launcher_prefixes import clipped
 from collectors.readers.variable_assignments import NAME, Assignment, assignments, command_assignments
 from kb.evidence import EXCERPT_CHARS, Observed, Reader, Reading, Section, Source
-from kb.facts import Setting
-from kb.facts.settings import Origin
+from kb.facts.settings import Origin, Setting
 
 _NAMES = regex(rf"\b{NAME}\b")
 _LIST_LINE = regex(r"(?:declare -x )?[A-Za-z_]\w{0,80}=")
@@ -181,6 +180,17 @@ READER = Reader(
             "FI_",
         ),
         *("LD_LIBRARY_PATH", "LD_PRELOAD", "MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK="),
+        *(
+            "SLURM_N",
+            "SLURM_TASKS",
+            "SLURM_GPUS",
+            "SLURM_STEP_",
+            "SLURM_JOB_",
+            "HF_HUB_OFFLINE",
+            "HF_HOME=",
+            "OFFLINE=",
+        ),
+        *("TRITON_", "OMP_NUM_THREADS=", "MAX_JOBS="),
     ),
     commands=(
         "env",

@@ -20,8 +20,8 @@ from collectors.readers.launcher_prefixes import clipped, without_launcher
 from collectors.readers.printed_arguments import printed_arguments
 from collectors.readers.start_milestones import Milestones, Passed
 from kb.evidence import Reader, Reading, Section
-from kb.facts import LaunchArgument, NcclVersion, StartMilestone
-from kb.facts.framework import Milestone
+from kb.facts.framework import LaunchArgument, Milestone, StartMilestone
+from kb.facts.nccl import NcclVersion
 
 ARGUMENTS = frozenset(
     (

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from collectors.readers._regex import regex
 from kb.evidence import Observed, Reader, Reading, Section
-from kb.facts import PeerAccess, PeerCopy
+from kb.facts.p2p import PeerAccess, PeerCopy
 
 _OFFERED = regex(r"\s{0,8}> Peer access from .{1,120}\(GPU(\d{1,4})\) -> .{1,120}\(GPU(\d{1,4})\) : (Yes|No)\s*$")
 _PAIR = regex(r"\s{0,8}Enabling peer access between GPU(\d{1,4}) and GPU(\d{1,4})\.\.\.")

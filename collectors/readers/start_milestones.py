@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kb.evidence import Observed, Section
-from kb.facts import StartMilestone
-from kb.facts.framework import Framework, Milestone
+from kb.facts.framework import Framework, Milestone, StartMilestone
 
 MOST_RANKS = 20_000
 

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 
 from collectors.readers._regex import regex
 from kb.evidence import Observed, Reader, Reading, Section
-from kb.facts import PeerCopy
+from kb.facts.p2p import PeerCopy
 
 _STATEMENT = regex(r"\s{0,8}(?:>>>|In \[\d{1,5}\]:) (?P<code>\S.{0,200}?)\s*$")
 _VALUES = r"(?P<values>[\[\d\].,eE+ -]{1,400}?)"

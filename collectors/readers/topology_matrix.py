@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from collectors.readers._regex import regex
 from kb.evidence import Observed, Reader, Reading, Section
-from kb.facts import PeerAccess, TopologyLink
+from kb.facts.p2p import PeerAccess, TopologyLink
 
 _DEVICE = regex(r"GPU\d{1,3}|NIC\d{1,3}|(?:mlx|hfi|bnxt_re|irdma|efa|rocep|ib|mthca|cxi|rdmap|qedr)[\w.-]{0,30}")
 _LINK = regex(r"X|SYS|NODE|PHB|PXB|PIX|SOC|NV\d{1,3}")

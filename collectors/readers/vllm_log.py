@@ -20,8 +20,8 @@ from collectors.readers.launcher_prefixes import Launched, after_progress, clipp
 from collectors.readers.printed_arguments import printed_arguments
 from collectors.readers.start_milestones import Milestones, Passed
 from kb.evidence import Observed, Reader, Reading, Section
-from kb.facts import LaunchArgument, NcclVersion, StartMilestone
-from kb.facts.framework import Milestone
+from kb.facts.framework import LaunchArgument, Milestone, StartMilestone
+from kb.facts.nccl import NcclVersion
 
 ARGUMENTS = frozenset(
     (

@@ -13,7 +13,8 @@ from itertools import zip_longest
 
 from engine.result import Hypothesis, LedgerLine
 from kb.evidence import Looked, Observed, Source
-from kb.facts import Fact, Symptom
+from kb.facts import Fact
+from kb.facts.conclusion import Symptom
 from kb.rule import Clause
 
 REQUIRED = "requires"

@@ -13,7 +13,7 @@ from diagnose.render.evidence import REQUIRED, Absence, Cited, absences
 from diagnose.render.words import clause_says, fact_says
 from engine.result import Finding, LedgerLine, SymptomSeen
 from kb.evidence import Looked, Observed, Source
-from kb.facts import Symptom
+from kb.facts.conclusion import Symptom
 
 MOST_CHILDREN = 50
 """Of one node; an aggregate over a log may rest on thousands of lines."""

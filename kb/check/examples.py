@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from kb.check.patterns import is_unknown_word
 from kb.errors import RuleError
 from kb.examples import LOOKED, PARTLY, fact_of, listed
-from kb.facts import FACTS
+from kb.facts import fact_types
 from kb.fieldtypes import field_types
 from kb.rule import Cause
 from kb.wording import in_words, mismatch, nearest
@@ -40,11 +40,11 @@ def _faults_of_entry(rule: Located[Cause], keys: Keys, entry: dict[str, Any]) ->
         for index, name in enumerate(listed(body)):
             if not isinstance(name, str):
                 yield RuleError(rule.place(*keys, kind, index), mismatch("a fact kind", name))
-            elif name not in FACTS:
-                message = f"unknown fact kind `{name}`{nearest(name, FACTS)}"
+            elif name not in fact_types():
+                message = f"unknown fact kind `{name}`{nearest(name, fact_types())}"
                 yield RuleError(rule.place(*keys, kind, index), message)
-    elif kind not in FACTS:
-        hint = nearest(kind, (*FACTS, LOOKED, PARTLY))
+    elif kind not in fact_types():
+        hint = nearest(kind, (*fact_types(), LOOKED, PARTLY))
         yield RuleError(rule.place(*keys, kind, key=True), f"unknown fact kind `{kind}`{hint}")
     elif body is not None and not isinstance(body, dict):
         yield RuleError(rule.place(*keys, kind), mismatch("fields `{field: value}`", body))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kb.check.walk import bindings, bound_in_all, parts_of
 from kb.errors import RuleError
-from kb.facts import FACTS
+from kb.facts import fact_types
 from kb.fieldtypes import field_types
 from kb.rule import Cause, Clause, Probe, Remedy, SymptomRule
 from kb.vocabulary import vocabulary
@@ -106,7 +106,7 @@ def ask_names_a_probe_that_tells(loaded: LoadedRules) -> Iterator[RuleError]:
             kinds = {pattern.fact for patterns in (*part.when, part.unless) for pattern in patterns}
             wanted = (kinds - required) or kinds
             covered = set(probes[part.ask].covers)
-            if not wanted & covered and (wanted | covered) <= FACTS.keys():
+            if not wanted & covered and (wanted | covered) <= fact_types().keys():
                 brings = f"the probe `{part.ask}` brings {', '.join(probes[part.ask].covers)}"
                 yield RuleError(place, f"{brings}; expected one that covers {' or '.join(sorted(wanted))}")
 
@@ -118,8 +118,10 @@ def probes_cover_known_kinds(loaded: LoadedRules) -> Iterator[RuleError]:
             if not getattr(rule.item, name):
                 yield RuleError(rule.place(name), f"`{name}` is empty")
         for index, kind in enumerate(rule.item.covers):
-            if kind not in FACTS:
-                yield RuleError(rule.place("covers", index), f"unknown fact kind `{kind}`{nearest(kind, FACTS)}")
+            if kind not in fact_types():
+                yield RuleError(
+                    rule.place("covers", index), f"unknown fact kind `{kind}`{nearest(kind, fact_types())}"
+                )
 
 
 def verify_names_a_clause(loaded: LoadedRules) -> Iterator[RuleError]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kb.check.regex import fault_of_expression
 from kb.check.walk import uses
-from kb.facts import FACTS, version_key
+from kb.facts import fact_types, version_key
 from kb.facts.base import normal_bdf
 from kb.fieldtypes import NUMBERS, FieldType, field_types
 from kb.rule import Cause, FieldTest, Ref, Scalar, SymptomRule
@@ -27,8 +27,8 @@ def kinds_exist(loaded: LoadedRules) -> Iterator[RuleError]:
     """Every fact kind is one that readers may bring."""
     for use in uses(loaded):
         kind = use.pattern.fact
-        if kind not in FACTS:
-            yield use.error(f"unknown fact kind `{kind}`{nearest(kind, FACTS)}")
+        if kind not in fact_types():
+            yield use.error(f"unknown fact kind `{kind}`{nearest(kind, fact_types())}")
 
 
 def fields_exist(loaded: LoadedRules) -> Iterator[RuleError]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kb.check.walk import Keys, bindings, bound_in_all, parts_of
 from kb.errors import RuleError
-from kb.facts import FACTS
+from kb.facts import fact_types
 from kb.fieldtypes import field_types
 from kb.rule import Cause, Probe, SymptomRule
 from kb.wording import nearest
@@ -116,7 +116,7 @@ def _fault(name: str, bound: Mapping[str, str], part: Part | SymptomRule | None)
     if binding not in bound:
         return f"`{binding}` is not bound here{_why_not(binding, bound, part)}"
     kind = bound[binding]
-    if kind in FACTS and field not in field_types(kind):
+    if kind in fact_types() and field not in field_types(kind):
         return f"`{kind}` has no field `{field}`{nearest(field, field_types(kind))}"
     return ""
 

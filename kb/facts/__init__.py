@@ -1,106 +1,64 @@
 """The fact types: the shared vocabulary of readers and of rule authors. One module a family.
 
-A fact is a frozen pydantic model with a `kind`; unknown is None, never "" or -1; units are in the names.
+A fact is a frozen pydantic model with a `kind`; unknown is None, never "" or -1; units are in the names. Import a
+type from its family (`from kb.facts.driver import KernelModule`), so that a run loads only those it meets.
 """
 
-from kb.facts.base import FACTS, Bdf, Fact, Version, fields_of, version_key
-from kb.facts.conclusion import Disagreement, Outcome, Symptom
-from kb.facts.driver import (
-    ApiMismatch,
-    KernelModule,
-    LibraryFile,
-    LibraryLink,
-    LinkerEntry,
-    ModuleFile,
-    NvidiaSmi,
-    NvmlError,
-    ResolvedLibrary,
-)
-from kb.facts.framework import (
-    GpuOom,
-    LaunchArgument,
-    ModelFiles,
-    ModelFit,
-    PortConflict,
-    ProcessError,
-    ProcessExit,
-    RankCollective,
-    StartMilestone,
-    StartProgress,
-)
-from kb.facts.gpu import Gpu, GpuMemoryPattern, GpuMemorySample, GpuMemoryTrend, GpuProcess
-from kb.facts.iommu import AcsControl, GpuDmaFault, IommuDefault, IommuFault, IommuGroup
-from kb.facts.machine import Boot, Container, KernelParameter, MemoryEncryption, VirtualMachine
-from kb.facts.nccl import (
-    NcclBootstrap,
-    NcclCommunicator,
-    NcclInit,
-    NcclSetting,
-    NcclTransport,
-    NcclVersion,
-    NcclWarning,
-)
-from kb.facts.p2p import GpuInterconnect, PeerAccess, PeerCopy, TopologyLink
-from kb.facts.packages import Package, PackageEvent
-from kb.facts.settings import EffectiveSetting, Setting
+import json
+import pkgutil
+from functools import cache
+from importlib import import_module
+from pathlib import Path
 
-__all__ = [
-    "FACTS",
-    "AcsControl",
-    "ApiMismatch",
-    "Bdf",
-    "Boot",
-    "Container",
-    "Disagreement",
-    "EffectiveSetting",
-    "Fact",
-    "Gpu",
-    "GpuDmaFault",
-    "GpuInterconnect",
-    "GpuMemoryPattern",
-    "GpuMemorySample",
-    "GpuMemoryTrend",
-    "GpuOom",
-    "GpuProcess",
-    "IommuDefault",
-    "IommuFault",
-    "IommuGroup",
-    "KernelModule",
-    "KernelParameter",
-    "LaunchArgument",
-    "LibraryFile",
-    "LibraryLink",
-    "LinkerEntry",
-    "MemoryEncryption",
-    "ModelFiles",
-    "ModelFit",
-    "ModuleFile",
-    "NcclBootstrap",
-    "NcclCommunicator",
-    "NcclInit",
-    "NcclSetting",
-    "NcclTransport",
-    "NcclVersion",
-    "NcclWarning",
-    "NvidiaSmi",
-    "NvmlError",
-    "Outcome",
-    "Package",
-    "PackageEvent",
-    "PeerAccess",
-    "PeerCopy",
-    "PortConflict",
-    "ProcessError",
-    "ProcessExit",
-    "RankCollective",
-    "ResolvedLibrary",
-    "Setting",
-    "StartMilestone",
-    "StartProgress",
-    "Symptom",
-    "TopologyLink",
-    "Version",
-    "VirtualMachine",
-    "fields_of",
-    "version_key",
-]
+from kb.facts.base import FACTS, Bdf, Fact, Version, fields_of, version_key
+
+__all__ = ["Bdf", "Fact", "Version", "fact_type", "fact_types", "families", "fields_of", "version_key"]
+
+INDEX = Path(__file__).parent / "index.json"
+"""The family of each kind, written by `make index`; what it does not hold is found by loading all families."""
+
+
+def fact_type(kind: str) -> type[Fact] | None:
+    """The fact type of a kind; None where there is no such kind."""
+    if kind not in FACTS:
+        family = _index().get(kind)
+        if family is not None:
+            import_module(f"{__name__}.{family}")
+    return FACTS[kind] if kind in FACTS else fact_types().get(kind)
+
+
+@cache
+def fact_types() -> dict[str, type[Fact]]:
+    """All fact types by kind. Loads all families."""
+    for family in families():
+        import_module(f"{__name__}.{family}")
+    return dict(sorted((kind, found) for kind, found in FACTS.items() if found.__module__.startswith(__name__)))
+
+
+def families() -> list[str]:
+    """The names of the families: the modules of this package that define fact types."""
+    return [module.name for module in pkgutil.iter_modules(__path__) if module.name != "base"]
+
+
+@cache
+def _index() -> dict[str, str]:
+    try:
+        found: dict[str, str] = json.loads(INDEX.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found
+
+
+def index_text() -> str:
+    """What the index must hold."""
+    return (
+        json.dumps({kind: found.__module__.rsplit(".", 1)[-1] for kind, found in fact_types().items()}, indent=1)
+        + "\n"
+    )
+
+
+def __getattr__(name: str) -> type[Fact]:
+    for found in fact_types().values():
+        if found.__name__ == name:
+            return found
+    raise AttributeError(name)

@@ -6,7 +6,10 @@ from pydantic import Field
 
 from kb.facts.base import Fact
 
-Framework: TypeAlias = Literal["sglang", "vllm", "torch", "tensorrt-llm", "deepspeed", "megatron", "other"]
+Framework: TypeAlias = Literal[
+    "sglang", "vllm", "torch", "tensorrt-llm", "triton", "deepspeed", "megatron", "accelerate", "transformers",
+    "lightning", "ray", "slurm", "mpi", "other",
+]  # fmt: skip
 Milestone: TypeAlias = Literal[
     "launched",
     "distributed-begin",
@@ -20,7 +23,9 @@ Milestone: TypeAlias = Literal[
     "compile-end",
     "ready",
     "serving",
+    "training",
 ]
+"""`training`: the first step of a training is done."""
 
 Stage: TypeAlias = Literal["communication", "weights", "compile", "capture", "ready"]
 
@@ -34,6 +39,8 @@ class LaunchArgument(Fact):
     name: str
     """In the framework's own words with underscores: tp_size, model_path, mem_fraction_static."""
     value: str
+    origin: Literal["log", "command", "script", "config"] | None = None
+    """Who says so: the program's own print, a command as it was run, a launch script, a configuration file."""
 
 
 class StartMilestone(Fact):
@@ -115,6 +122,8 @@ class RankCollective(Fact):
     timeout_ms: int | None = None
     last_completed: int | None = None
     """Last collective that this rank completed."""
+    group: str | None = None
+    """Process group as the watchdog names it, `3` or `0 (default_pg)`; from torch 2.3 on."""
     reported_by: Literal["watchdog", "fingerprint"] = "watchdog"
 
 

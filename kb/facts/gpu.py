@@ -25,7 +25,9 @@ class Gpu(Fact):
     """Kernel driver bound to it (lspci `Kernel driver in use`): nvidia, nouveau, vfio-pci …"""
     off_bus: bool = False
     """Its configuration space does not answer: lspci `(rev ff)`, `Unknown header type 7f`."""
-    reported_by: Literal["nvidia-smi", "nccl", "lspci", "procfs", "p2p-tool", "other"] = "nvidia-smi"
+    reported_by: Literal["nvidia-smi", "nccl", "lspci", "procfs", "sysfs", "dcgm", "p2p-tool", "other"] = (
+        "nvidia-smi"
+    )
 
 
 class GpuMemorySample(Fact):
@@ -77,7 +79,10 @@ class GpuProcess(Fact):
 
     kind: ClassVar[str] = "gpu_process"
 
-    index: int
+    index: int | None = None
+    """nvidia-smi's number of the GPU."""
     pid: int
     name: str | None = None
     used_mib: int | None = None
+    bdf: Bdf | None = None
+    """The GPU where the listing names it so."""

@@ -16,7 +16,7 @@ from collectors.markers import search_for
 from collectors.open import File
 from collectors.scan import read_file
 from kb.evidence import Observed, Reader
-from kb.facts import IommuFault
+from kb.facts.iommu import IommuFault
 
 
 def reader(*markers: str, **more) -> Reader:

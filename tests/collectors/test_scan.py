@@ -12,7 +12,7 @@ from collectors.content import Content
 from collectors.open import File
 from collectors.scan import is_binary, read_all, read_file, sections, text_lines
 from kb.evidence import Looked, Observed, Unread
-from kb.facts import KernelModule, NvidiaSmi
+from kb.facts.driver import KernelModule, NvidiaSmi
 
 VERSION = "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  590.48.01  Release Build  (builder@host)"
 GCC = "GCC version:  gcc version 13.3.0 (Ubuntu 13.3.0-6ubuntu2~24.04)"

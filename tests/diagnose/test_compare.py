@@ -13,7 +13,12 @@ from diagnose.render.comparison import comparison_json, render_comparison
 from diagnose.render.report import Report, Stats
 from engine.session import assess
 from kb.evidence import Looked, Observed, Reading, Source
-from kb.facts import EffectiveSetting, Fact, Gpu, KernelModule, Package, PortConflict, ProcessExit, StartProgress
+from kb.facts import Fact
+from kb.facts.driver import KernelModule
+from kb.facts.framework import PortConflict, ProcessExit, StartProgress
+from kb.facts.gpu import Gpu
+from kb.facts.packages import Package
+from kb.facts.settings import EffectiveSetting
 from kb.rule import Cause, RuleBase, SymptomRule
 
 FAULT = Cause.model_validate(

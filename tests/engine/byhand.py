@@ -8,7 +8,8 @@ from typing import Any
 from engine.result import Diagnosis, Finding, LedgerLine
 from engine.session import assess
 from kb.evidence import Looked, Observed, Reading, Source
-from kb.facts import Fact, PortConflict
+from kb.facts import Fact
+from kb.facts.framework import PortConflict
 from kb.rule import Cause, Probe, RuleBase, SymptomRule
 
 THING = PortConflict

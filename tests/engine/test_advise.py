@@ -8,7 +8,8 @@ import pytest
 from byhand import base, cause, clause, looked, probe, read, symptom, thing
 
 from engine.session import assess
-from kb.facts import Boot, Package
+from kb.facts.machine import Boot
+from kb.facts.packages import Package
 
 IT = read(thing(port=1, address="a"))
 YES = {"it": {"port_conflict": {"port": 1}}}

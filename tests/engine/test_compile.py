@@ -19,7 +19,11 @@ from engine.compile import (
 from engine.matcher import infer
 from engine.matcher.form import Head, Ref
 from kb.evidence import Observed, Source
-from kb.facts import Boot, Fact, KernelModule, KernelParameter, ModelFit, Package, ResolvedLibrary
+from kb.facts import Fact
+from kb.facts.driver import KernelModule, ResolvedLibrary
+from kb.facts.framework import ModelFit
+from kb.facts.machine import Boot, KernelParameter
+from kb.facts.packages import Package
 from kb.pattern import parse_patterns
 
 

@@ -7,7 +7,9 @@ from byhand import THING, base, cause, clause, findings, ledger, looked, partly,
 
 from engine.coverage import Coverage, described
 from engine.session import assess
-from kb.facts import Boot, KernelModule, Package
+from kb.facts.driver import KernelModule
+from kb.facts.machine import Boot
+from kb.facts.packages import Package
 from kb.pattern import parse_patterns
 
 IT = read(thing(port=1, address="a"))

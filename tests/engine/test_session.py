@@ -16,7 +16,11 @@ from engine.result import Diagnosis, Finding
 from engine.session import assess
 from kb.evidence import Looked, Observed, Source, Unread
 from kb.examples import example_readings
-from kb.facts import Boot, Disagreement, KernelModule, Outcome, Package, ProcessError, StartProgress
+from kb.facts.conclusion import Disagreement, Outcome
+from kb.facts.driver import KernelModule
+from kb.facts.framework import ProcessError, StartProgress
+from kb.facts.machine import Boot
+from kb.facts.packages import Package
 from kb.rule import RuleBase
 
 YES = {"it": {"port_conflict": {}}}

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from engine.session import assess
 from engine.weigh import CONCLUSIVE, decibans, filled, standing
 from kb.evidence import Observed, Source
-from kb.facts import Boot, Package
+from kb.facts.machine import Boot
+from kb.facts.packages import Package
 from kb.rule import DECIBANS, PRIORS
 
 IT = read(thing(port=1, address="a"))

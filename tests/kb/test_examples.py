@@ -7,7 +7,9 @@ from pydantic import ValidationError
 
 from kb.evidence import Looked, Observed, Source
 from kb.examples import example_readings
-from kb.facts import Gpu, GpuMemorySample, IommuGroup, KernelModule
+from kb.facts.driver import KernelModule
+from kb.facts.gpu import Gpu, GpuMemorySample
+from kb.facts.iommu import IommuGroup
 from kb.rule import Example
 
 

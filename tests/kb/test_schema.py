@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
-from kb.facts import FACTS
+from kb.facts import fact_types
 from kb.load import load_rules
 from kb.rule import Cause, Clause
 from kb.schema import rule_schema
 from kb.vocabulary import vocabulary
+
+FACTS = fact_types()
 
 SCHEMA = rule_schema(load_rules(Path(__file__).parent.parent / "rules" / "good"))
 DEFS = SCHEMA["$defs"]

@@ -56,6 +56,10 @@ def test_launcher_is_taken_off(line, rank, text):
         ("[E131 12:00:00.123 ProcessGroupNCCL.cpp:616] x", "131 12:00:00.123", None, "x"),
         ("[E ProcessGroupNCCL.cpp:563] x", None, None, "x"),
         ("[2023-08-30 10:11:36,727] [ERROR] [launch.py:321:f] x", "2023-08-30 10:11:36,727", None, "x"),
+        ("[2025-05-16 14:04:58,231] [INFO] [a.b:271] [PID:882] [RANK:0] x", "2025-05-16 14:04:58,231", None, "x"),
+        ("[INFO|trainer.py:2134] 2026-01-31 12:00:00,123 >> x", "2026-01-31 12:00:00,123", None, "x"),
+        ("09/04/2024 02:49:57 - INFO - __main__ - x", "09/04/2024 02:49:57", None, "x"),
+        ("[12/05/2024-10:11:12] [TRT-LLM] [I] x", "12/05/2024-10:11:12", None, "x"),
         ("plain", None, None, "plain"),
     ],
 )

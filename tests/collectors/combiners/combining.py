@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from collectors.combiners import combine
+from collectors.combine import combine
 from kb.evidence import Looked, Observed, Reading, Source
 from kb.facts import Fact
 

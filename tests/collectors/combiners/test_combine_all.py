@@ -4,28 +4,18 @@ from __future__ import annotations
 
 from combining import at, complete, in_part, readings
 
-from collectors.combiners import Facts, combine, derived, looked_at
+from collectors.combine import combine
+from collectors.combiners import Facts, derived, looked_at
 from kb.evidence import Looked, Observed
-from kb.facts import (
-    Boot,
-    EffectiveSetting,
-    Gpu,
-    GpuMemorySample,
-    IommuFault,
-    KernelModule,
-    LaunchArgument,
-    LibraryLink,
-    LinkerEntry,
-    ModelFiles,
-    NcclCommunicator,
-    NcclInit,
-    NvidiaSmi,
-    Package,
-    ResolvedLibrary,
-    Setting,
-    StartMilestone,
-    TopologyLink,
-)
+from kb.facts.driver import KernelModule, LibraryLink, LinkerEntry, NvidiaSmi, ResolvedLibrary
+from kb.facts.framework import LaunchArgument, ModelFiles, StartMilestone
+from kb.facts.gpu import Gpu, GpuMemorySample
+from kb.facts.iommu import IommuFault
+from kb.facts.machine import Boot
+from kb.facts.nccl import NcclCommunicator, NcclInit
+from kb.facts.p2p import TopologyLink
+from kb.facts.packages import Package
+from kb.facts.settings import EffectiveSetting, Setting
 
 EVERYTHING = readings(
     NvidiaSmi(driver_version="550.90.07"),
@@ -66,6 +56,7 @@ def test_every_new_fact_rests_on_facts_that_were_read():
         "gpu_memory_pattern",
         "nccl_communicator",
         "start_progress",
+        "run_outcome",
         "effective_setting",
         "gpu_interconnect",
         "gpu_dma_fault",

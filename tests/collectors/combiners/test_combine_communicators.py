@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from combining import combined, complete, looked, observed
 
-from kb.facts import NcclCommunicator, NcclInit
+from kb.facts.nccl import NcclCommunicator, NcclInit
 
 
 def ranks(*states: str | None, nranks: int | None = None, **more) -> list[NcclInit]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from combining import at, combined, complete, looked, observed
 
-from kb.facts import Disagreement, KernelModule, NvidiaSmi
+from kb.facts.conclusion import Disagreement
+from kb.facts.driver import KernelModule, NvidiaSmi
 
 
 def module(version: str | None, **more) -> KernelModule:

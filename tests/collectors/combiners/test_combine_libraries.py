@@ -7,7 +7,8 @@ from itertools import pairwise
 import pytest
 from combining import at, combined, complete, in_part, looked, observed
 
-from kb.facts import LibraryFile, LibraryLink, LinkerEntry, Package, ResolvedLibrary
+from kb.facts.driver import LibraryFile, LibraryLink, LinkerEntry, ResolvedLibrary
+from kb.facts.packages import Package
 
 X = "/usr/lib/x86_64-linux-gnu"
 CUDA = "libcuda.so.1"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from combining import at, combined, complete, looked, observed
 
-from kb.facts import GpuMemoryPattern, GpuMemorySample, GpuMemoryTrend
+from kb.facts.gpu import GpuMemoryPattern, GpuMemorySample, GpuMemoryTrend
 
 
 def series(*used: int, index: int = 0, path: str = "a.txt", **more) -> list:

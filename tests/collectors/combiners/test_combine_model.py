@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from combining import at, combined, complete, looked, observed
 
-from kb.facts import Gpu, LaunchArgument, ModelFiles, ModelFit
+from kb.facts.framework import LaunchArgument, ModelFiles, ModelFit
+from kb.facts.gpu import Gpu
 
 
 def size(name: str, value: str) -> LaunchArgument:

@@ -7,7 +7,9 @@ from itertools import combinations
 import pytest
 from combining import at, combined, complete, in_part, looked
 
-from kb.facts import Gpu, GpuDmaFault, GpuInterconnect, IommuFault, TopologyLink
+from kb.facts.gpu import Gpu
+from kb.facts.iommu import GpuDmaFault, IommuFault
+from kb.facts.p2p import GpuInterconnect, TopologyLink
 
 CARD = "0000:41:00.0"
 AUDIO = "0000:41:00.1"

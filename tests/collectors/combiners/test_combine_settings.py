@@ -7,7 +7,8 @@ from itertools import permutations
 import pytest
 from combining import at, combined, complete, looked, observed
 
-from kb.facts import EffectiveSetting, NcclSetting, Setting
+from kb.facts.nccl import NcclSetting
+from kb.facts.settings import EffectiveSetting, Setting
 
 
 def put(origin: str, value: str, mode: str = "set", name: str = "NCCL_X") -> Setting:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from combining import combined, complete, looked, observed
 
-from kb.facts import LaunchArgument, StartMilestone, StartProgress
+from kb.facts.framework import LaunchArgument, StartMilestone, StartProgress
 
 
 def passed(*names: str, rank: str | None = "TP0", framework: str = "sglang") -> list[StartMilestone]:
@@ -33,6 +33,7 @@ STAGES = {
     "captured": (["capture-begin", "capture-end"], ("capture", "complete")),
     "ready": (["capture-begin", "ready"], ("ready", "complete")),
     "serving": (["distributed-begin", "serving"], ("ready", "complete")),
+    "training": (["distributed-begin", "training"], ("ready", "complete")),
 }
 
 
@@ -148,3 +149,25 @@ def test_the_main_process_counts_as_one():
 def test_progress_was_looked_for_where_milestones_were():
     """A log without any tells that no start is in it."""
     assert looked(StartProgress, complete(StartMilestone)) == [True]
+
+
+ORDERS = {
+    "Megatron-LM compiles before it loads": (
+        "megatron",
+        ["distributed-end", "compile-begin", "compile-end", "weights-begin"],
+        ("weights", "unfinished"),
+    ),
+    "TensorRT-LLM loads before it connects": (
+        "tensorrt-llm",
+        ["weights-begin", "weights-end", "distributed-begin"],
+        ("communication", "unfinished"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("framework", "milestones", "stage"), ORDERS.values(), ids=ORDERS)
+def test_frameworks_with_another_order_of_stages(framework, milestones, stage):
+    """The last stage is the one that comes last in that framework."""
+    one = progress(*passed(*milestones, framework=framework))
+
+    assert (one.stage, one.state) == stage

@@ -21,16 +21,11 @@ from engine.result import (
     SymptomSeen,
 )
 from kb.evidence import Looked, Observed, Source, Unread
-from kb.facts import (
-    Fact,
-    IommuFault,
-    KernelModule,
-    NvmlError,
-    Outcome,
-    PeerCopy,
-    ResolvedLibrary,
-    Symptom,
-)
+from kb.facts import Fact
+from kb.facts.conclusion import Outcome, Symptom
+from kb.facts.driver import KernelModule, NvmlError, ResolvedLibrary
+from kb.facts.iommu import IommuFault
+from kb.facts.p2p import PeerCopy
 from kb.rule import DECIBANS, PRIORS, Cause, Probe, SymptomRule
 
 SHA = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"

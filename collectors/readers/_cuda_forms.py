@@ -1,0 +1,122 @@
+"""The forms of line in which programs print an error of CUDA. No reader."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, TypeAlias
+
+from collectors.readers._regex import regex
+from kb.facts.environment import CudaErrorClass
+
+Speaker: TypeAlias = Literal["torch", "nccl-tests", "framework", "cuda-sample", "other"]
+
+
+class Found(NamedTuple):
+    """What one line says: the whole text, and what names the error in it."""
+
+    text: str
+    said: str
+    reported_by: Speaker
+    number: int | None = None
+    name: str | None = None
+    class_: CudaErrorClass | None = None
+    at_start: bool = False
+    uses_following: bool = False
+
+
+_RAISED = r"(?:E {1,8})?(?:[A-Za-z_][\w.]{0,80}(?:Error|Exception)(?:\(\w{1,40}\))?: |\s{0,8}what\(\): {1,4})"
+_LED = rf"(?:{_RAISED}|.{{0,300}}UserWarning: )"
+_LED_INIT = _LED + "(?:CUDA initialization: )?"
+_SAID = "(?P<said>.{3,200})"
+_QUOTED = r"'(?P<said>[^']{3,160})'"
+_PLACE = r"\S{1,300}:\d{1,6}"
+_NUMBER = r"(?P<number>\d{1,3})"
+_BEFORE_NAME = r"(?:Error: |DriverError\(|results in |\[|cuInit: |error: |failed: |returned )"
+# Each form: whether it belongs to the start of CUDA, what it means where the form tells, the line.
+_Form: TypeAlias = tuple[bool, CudaErrorClass | None, str]
+_OF_TORCH: tuple[_Form, ...] = (
+    (True, "driver-too-old", _LED_INIT + "The NVIDIA driver on your system is too old"),
+    (True, "driver-missing", _LED_INIT + "Found no NVIDIA driver on your system"),
+    (True, "unknown", _LED_INIT + "CUDA unknown error - this may be due to"),
+    (
+        True,
+        None,
+        rf"{_LED}.{{0,300}}?[Ee]rror from cudaGetDeviceCount\(\).{{0,200}}?Error {_NUMBER}: (?P<said>[^(]{{3,}})",
+    ),
+    (True, None, f"{_LED}CUDA initialization: {_SAID}"),
+    (True, "no-device", _RAISED + "No CUDA GPUs are available"),
+    (True, "cpu-build", _RAISED + "Torch not compiled with CUDA enabled"),
+    (True, "fork", _RAISED + "Cannot re-initialize CUDA in forked subprocess"),
+    (True, "initialization", _RAISED + "CUDA driver initialization failed, you might not have a CUDA gpu"),
+    (False, None, f"{_RAISED}CUDA (?:driver )?error: {_SAID}"),
+    (False, None, rf".{{0,300}}terminated with exception: (?:\[[^\]]{{1,60}}\] )?CUDA error: {_SAID}"),
+    (False, None, rf"{_RAISED}cuda runtime error \({_NUMBER}\) : (?P<said>.{{3,160}}?)(?: at /|$)"),
+    (False, None, rf"THCudaCheck FAIL file=\S{{1,300}} line=\d{{1,6}} error={_NUMBER} : {_SAID}"),
+)
+_OF_FRAMEWORKS: tuple[_Form, ...] = (
+    (False, None, rf"(?:.{{0,200}}\s)?Triton Error \[CUDA\]: {_SAID}"),
+    (False, None, f"Failed: Cuda error {_PLACE} {_QUOTED}"),
+)
+_OF_SAMPLES: tuple[_Form, ...] = (
+    (False, None, f"Cuda failure {_PLACE}:? {_QUOTED}"),
+    (False, None, rf"CUDA error at {_PLACE} code={_NUMBER}\((?P<name>\w{{3,60}})\)"),
+    (False, None, r"Failed to allocate device vector \w \(error code (?P<said>[^)]{3,120})\)!?"),
+    (True, None, rf"cudaGetDeviceCount returned {_NUMBER}\s*$"),
+)
+_OF_OTHERS: tuple[_Form, ...] = (
+    (False, None, rf"(?:[\w.]{{1,80}}Error: )?(?P<name>cudaError[A-Z]\w{{2,60}}): {_SAID}"),
+    (False, None, rf".{{0,200}}?{_BEFORE_NAME}(?P<name>CUDA_ERROR_[A-Z_]{{3,60}})"),
+    (False, None, rf"(?:C\+\+ exception with description \")?{_PLACE}: Cu failure: (?P<said>[\w ]{{3,80}})"),
+    (True, None, r".{0,200}[Ff]ailed call to cuInit: (?:\w{3,20}: CUDA error: )?(?P<said>[\w .:]{3,120})"),
+    (False, None, rf"(?:.{{0,120}}: )?CUDA (?:failure|error) {_NUMBER}: (?P<said>[\w ]{{3,120}})"),
+)
+_OF_NCCL_TESTS: tuple[_Form, ...] = (
+    (False, None, rf"(?:[\w.-]{{1,100}}: )?Test CUDA failure \S{{1,80}}:\d{{1,6}} {_QUOTED}"),
+)
+_SPEAKERS: tuple[tuple[Speaker, tuple[_Form, ...]], ...] = (
+    ("torch", _OF_TORCH),
+    ("framework", _OF_FRAMEWORKS),
+    ("cuda-sample", _OF_SAMPLES),
+    ("nccl-tests", _OF_NCCL_TESTS),
+    ("other", _OF_OTHERS),
+)
+_BY_FORM = tuple(
+    (speaker, start, class_, regex(form)) for speaker, forms in _SPEAKERS for start, class_, form in forms
+)
+_RESULT = regex(r"-> (?P<said>.{3,120})$")
+
+MARKERS = (
+    *("CUDA error", "CUDA driver error", "CUDA initialization", "cuda runtime error", "cudaGetDeviceCount"),
+    *(
+        "NVIDIA driver on your system",
+        "CUDA unknown error",
+        "No CUDA GPUs are available",
+        "not compiled with CUDA",
+    ),
+    *("CUDA in forked subprocess", "CUDA driver initialization failed", "THCudaCheck FAIL", "Triton Error [CUDA]"),
+    *("Failed: Cuda error", "Cuda failure ", "Test CUDA failure", "allocate device vector", "cudaError"),
+    *("CUDA_ERROR_", "Cu failure: ", "call to cuInit", "CUDA failure "),
+)
+
+
+def found_in(text: str, following: str) -> Found | None:
+    """The error of a line without its prefixes; `following` is the line after it."""
+    for speaker, start, class_, form in _BY_FORM:
+        match = form.match(text)
+        if match is None:
+            continue
+        named = match.groupdict()
+        said = (named.get("said") or "").strip()
+        result = _RESULT.match(following.strip()) if text.startswith("cudaGetDeviceCount returned") else None
+        whole = text.strip().rpartition("UserWarning: ")[2]
+        whole = f"{whole} {following.strip()}" if result else whole
+        return Found(
+            text=whole,
+            said=result["said"] if result else said,
+            reported_by=speaker,
+            number=int(named["number"]) if named.get("number") else None,
+            name=named.get("name"),
+            class_=class_,
+            at_start=start or "THCGeneral" in text,
+            uses_following=result is not None,
+        )
+    return None

@@ -1,0 +1,168 @@
+"""NUMA nodes and the processors that a process may use: numactl, lscpu, taskset, /proc/PID/status.
+
+    node 1 cpus: 16 17 18 19
+    node 1 size: 0 MB
+    pid 4711's current affinity list: 0-15
+
+Follows numactl 2.0, lscpu and taskset of util-linux, proc(5). A node without processors is a device's (Grace
+Hopper has many) and no fault. Lines that don't fit give nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from collectors.readers._lines import command_of
+from collectors.readers._regex import regex
+from kb.evidence import Observed, Reader, Reading, Section
+from kb.facts.storage import CpuAffinity, NumaLayout, NumaNode
+
+_NUMACTL = regex(r"node (?P<node>\d{1,4}) (?P<what>cpus|size|free):(?P<value>(?: \d{1,9}){0,1024})(?: MB)?\s*$")
+_LSCPU = regex(r"NUMA node(?P<node>\d{1,4}) CPU\(s\):\s{1,40}(?P<cpus>[\d,-]{1,4000})\s*$")
+_BALANCING = regex(r"(?:\S{0,100}numa_balancing(?: = |:))(?P<value>[01])\s*$")
+_TASKSET = regex(
+    r"pid (?P<pid>\d{1,10})'s (?:current|new) affinity (?P<form>list|mask): (?P<value>[\da-fA-F,-]{1,2000})\s*$"
+)
+_STATUS = regex(r"(?P<what>Cpus|Mems)_allowed_list:\s{1,8}(?P<value>[\d,-]{1,2000})\s*$")
+_SHOW = regex(r"(?P<what>physcpubind|membind): (?P<value>[\d ]{1,4000}?)\s*$")
+_PID = regex(r"/proc/(?P<pid>\d{1,10})/(?:task/\d{1,10}/)?status")
+_MOST_LINE = 5000
+
+
+@dataclass
+class _Node:
+    """What is known of one node."""
+
+    first: int
+    last: int
+    cpus: int | None = None
+    size: int | None = None
+    free: int | None = None
+
+
+def read(section: Section) -> Iterator[Reading]:
+    """NumaNode for each node, NumaLayout of all, and CpuAffinity for each process."""
+    nodes = _nodes(section)
+    yield from _facts(section, nodes)
+    affinities = [*_of_taskset(section), *_of_status(section)]
+    yield from affinities
+    if nodes:
+        whole = any(line.startswith(("available: ", "NUMA node(s):")) for line in section.lines)
+        yield section.looked(NumaNode, complete=whole)
+        yield section.looked(NumaLayout, complete=whole)
+    if affinities:
+        yield section.looked(CpuAffinity)
+
+
+def _nodes(section: Section) -> dict[int, _Node]:
+    nodes: dict[int, _Node] = {}
+    for index, line in section.matching("node"):
+        text = line[:_MOST_LINE].strip()
+        match = _NUMACTL.match(text)
+        if match:
+            node = nodes.setdefault(int(match["node"]), _Node(index, index))
+            node.last = index
+            words = match["value"].split()
+            if match["what"] == "cpus":
+                node.cpus = len(words)
+            elif words:
+                setattr(node, match["what"], int(words[0]))
+        elif named := _LSCPU.match(text):
+            node = nodes.setdefault(int(named["node"]), _Node(index, index))
+            node.cpus = count_of(named["cpus"]) if node.cpus is None else node.cpus
+    return nodes
+
+
+def _facts(section: Section, nodes: dict[int, _Node]) -> Iterator[Observed]:
+    lacking = [number for number, node in nodes.items() if node.cpus and node.size == 0]
+    for number, node in nodes.items():
+        if node.cpus or node.size:
+            fact = NumaNode(
+                node=number,
+                cpus=node.cpus,
+                memory_mib=node.size,
+                free_mib=node.free,
+                problem="no-memory" if number in lacking else "none",
+            )
+            yield section.observe(fact, node.first, node.last)
+    if nodes:
+        balancing = next(
+            (
+                match["value"] == "1"
+                for _, line in section.matching("numa_balancing")
+                if (match := _BALANCING.match(line[:300]))
+            ),
+            None,
+        )
+        used = [node for node in nodes.values() if node.cpus or node.size]
+        sized = any(node.size is not None for node in nodes.values())
+        layout = NumaLayout(nodes=len(used), without_memory=len(lacking) if sized else None, balancing=balancing)
+        yield section.observe(layout, min(node.first for node in nodes.values()))
+
+
+def count_of(text: str) -> int:
+    """How many numbers a list such as `0-15,64` names; 0 for what is no such list."""
+    total = 0
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        if first.isdecimal() and (last.isdecimal() or not last):
+            total += max(int(last[:9] or first[:9]) - int(first[:9]) + 1, 0)
+    return total
+
+
+def _of_taskset(section: Section) -> Iterator[Observed]:
+    seen: set[str] = set()
+    for index, line in section.matching("affinity"):
+        match = _TASKSET.match(line[:_MOST_LINE].strip())
+        if match is None or match["pid"] in seen or len(seen) > 256:
+            continue
+        seen.add(match["pid"])
+        value = match["value"]
+        cpus = count_of(value) if match["form"] == "list" else _bits(value)
+        yield section.observe(CpuAffinity(cpus=cpus, list=value[:200], process=match["pid"]), index)
+
+
+def _bits(mask: str) -> int:
+    """How many processors a mask such as `ff,ffffffff` names."""
+    digits = mask.replace(",", "").replace("-", "")
+    return int(digits or "0", 16).bit_count()
+
+
+def _of_status(section: Section) -> Iterator[Observed]:
+    """/proc/PID/status, and `numactl --show` of a shell."""
+    values: dict[str, tuple[str, int]] = {}
+    for index, line in section.matching("_allowed_list", "physcpubind", "membind"):
+        text = line[:_MOST_LINE].strip()
+        match = _STATUS.match(text) or _SHOW.match(text)
+        if match:
+            values.setdefault(
+                {"physcpubind": "Cpus", "membind": "Mems"}.get(match["what"], match["what"]),
+                (match["value"], index),
+            )
+    if "Cpus" not in values:
+        return
+    listed, index = values["Cpus"]
+    pid = _PID.search(f"{command_of(section)} {section.path}")
+    fact = CpuAffinity(
+        cpus=len(listed.split()) if " " in listed else count_of(listed),
+        list=listed[:200],
+        process=pid["pid"] if pid else None,
+        memory_nodes=values["Mems"][0][:80] if "Mems" in values else None,
+    )
+    yield section.observe(fact, index)
+
+
+READER = Reader(
+    "numa",
+    read,
+    markers=(
+        " cpus:",
+        "NUMA node0 CPU(s)",
+        "affinity list: ",
+        "affinity mask: ",
+        "Cpus_allowed_list:",
+        "physcpubind: ",
+    ),
+    commands=("numactl", "taskset -p", "taskset -cp", "taskset -pc"),
+)

@@ -1,0 +1,136 @@
+"""What a shell or an interpreter printed when it asked PyTorch about itself.
+
+    $ python -c "import torch; print(torch.__version__, torch.cuda.is_available())"
+    2.3.0+cu118 True
+    >>> torch.cuda.is_available()
+
+Follows PyTorch 1.0 to 2.14. Values are told by the order and the type of what was asked for; warnings between them
+are passed over, and an error ends them. Output of scripts that are not shown gives nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from collectors.readers._lines import MOST_COLUMNS, command_of
+from collectors.readers._regex import regex
+from kb.evidence import Observed, Reader, Reading, Section
+from kb.facts.environment import TorchBuild
+
+_VERSION = r"\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?:[ab.]\w{0,20})?(?:\+[\w.]{1,40})?"
+_ASKED: tuple[tuple[str, str, str], ...] = (
+    ("version", r"torch\.__version__|torch\.version\.__version__", _VERSION),
+    ("cuda", r"torch\.version\.cuda", r"\d{1,2}\.\d{1,2}(?:\.\d{1,4})?|None"),
+    ("hip", r"torch\.version\.hip", r"\d{1,2}\.\d{1,2}[\w.-]{0,40}|None"),
+    ("cuda_available", r"torch\.cuda\.is_available\(\)", r"True|False"),
+    ("gpus", r"torch\.cuda\.device_count\(\)", r"\d{1,3}"),
+    ("archs", r"torch\.cuda\.get_arch_list\(\)", r"\[[\w', ]{0,400}\]"),
+    ("nccl", r"torch\.cuda\.nccl\.version\(\)", r"\(\d{1,2}, \d{1,3}, \d{1,3}\)|\d{4,5}"),
+)
+_EXPRESSION = regex("|".join(f"(?P<{name}>{asked})" for name, asked, _ in _ASKED))
+_VALUES = {name: regex(rf"(?:^|(?<=[\s:=,('\"]))(?:{value})(?=$|[\s,;)'\"])") for name, _, value in _ASKED}
+_PYTHON = regex(r"(?:.{0,400}\s|\S{0,200}/)?python[\d.]{0,5} (?:-\w{1,4} ){0,3}-c\b")
+_NOISE = regex(r"\s|.{0,300}(?:Warning: |warnings\.warn)|\[[WEI]\d")
+_PROMPT = regex(r">>> (?:print\((?P<printed>.{1,300})\)|(?P<what>.{1,300}?))\s*$")
+_MOST_LINES = 40
+
+
+def read(section: Section) -> Iterator[Reading]:
+    """TorchBuild of each command and of each interpreter session."""
+    found = [*_of_command(section), *_of_session(section)]
+    yield from found
+    for observed in found:
+        knows = isinstance(observed.fact, TorchBuild) and observed.fact.cpu_only is not None
+        yield section.looked(TorchBuild, complete=knows, reason="not-collected")
+
+
+def _of_command(section: Section) -> Iterator[Observed]:
+    command = command_of(section)
+    if not _PYTHON.match(command):
+        return
+    asked = [match.lastgroup or "" for match in _EXPRESSION.finditer(command)]
+    values, first, last = _matched(section.lines, asked)
+    if values:
+        yield section.observe(_build(values), first, last)
+
+
+def _matched(lines: Sequence[str], asked: Sequence[str]) -> tuple[dict[str, str], int, int]:
+    """The values of what was asked for, in order, and the lines on which they stand."""
+    values: dict[str, str] = {}
+    first = last = 0
+    rest = list(asked)
+    for index, line in enumerate(lines[:_MOST_LINES]):
+        if line.startswith("Traceback ") or not rest:
+            break
+        if _NOISE.match(line[:MOST_COLUMNS]):
+            continue
+        at = 0
+        while rest and (match := _VALUES[rest[0]].search(line[:MOST_COLUMNS], at)):
+            first = first if values else index
+            values.setdefault(rest.pop(0), match[0])
+            at, last = match.end(), index
+    return values, first, last
+
+
+def _of_session(section: Section) -> Iterator[Observed]:
+    """An interpreter: a prompt with one expression, its value below."""
+    values: dict[str, str] = {}
+    first = last = 0
+    for index, line in section.matching(">>> "):
+        prompt = _PROMPT.match(line[:400])
+        asked = _EXPRESSION.fullmatch((prompt["printed"] or prompt["what"]).strip()) if prompt else None
+        if asked is None:
+            continue
+        name = asked.lastgroup or ""
+        for after in range(index + 1, min(index + 6, len(section.lines))):
+            text = section.lines[after][:MOST_COLUMNS]
+            if text.startswith((">>>", "Traceback ")):
+                break
+            if not _NOISE.match(text) and (value := _VALUES[name].search(text.strip("'\" "))):
+                first = first if values else index
+                values.setdefault(name, value[0])
+                last = after
+                break
+    if values:
+        yield section.observe(_build(values), first, last)
+
+
+def _build(values: dict[str, str]) -> TorchBuild:
+    fields: dict[str, Any] = {"reported_by": "python"}
+    version = values.get("version")
+    cuda, hip = values.get("cuda"), values.get("hip")
+    local = (version or "").partition("+")[2]
+    fields["version"] = version
+    fields["cuda"] = cuda if cuda and cuda != "None" else None
+    is_rocm = local.startswith("rocm") or (hip is not None and hip != "None")
+    fields["rocm"] = is_rocm if local or hip else None
+    fields["cpu_only"] = True if local == "cpu" or (cuda == "None" and not is_rocm) else False if cuda else None
+    fields["cuda_available"] = {"True": True, "False": False}.get(values.get("cuda_available", ""))
+    fields["gpus"] = int(values["gpus"]) if "gpus" in values else None
+    archs = values.get("archs")
+    fields["archs"] = (
+        " ".join(archs.strip("[]").replace("'", "").replace(",", "").split()) or None if archs else None
+    )
+    fields["nccl"] = _nccl(values["nccl"]) if "nccl" in values else None
+    return TorchBuild.model_validate(fields)
+
+
+def _nccl(text: str) -> str:
+    """`(2, 21, 5)` or the old number 2708 as a version."""
+    if text.startswith("("):
+        return ".".join(text.strip("()").replace(" ", "").split(","))
+    number = int(text)
+    return (
+        f"{number // 1000}.{number // 100 % 10}.{number % 100}"
+        if number < 10_000
+        else f"{number // 10_000}.{number // 100 % 100}.{number % 100}"
+    )
+
+
+READER = Reader(
+    "torch-prints",
+    read,
+    markers=(">>> torch.", ">>> print(torch."),
+    commands=("python", "srun ", "docker ", "kubectl exec", "/opt/conda/bin/python", "podman "),
+)

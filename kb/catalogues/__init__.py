@@ -1,0 +1,114 @@
+"""Catalogues: numbers that NVIDIA gave to errors, as tables with the source and date of each row.
+
+`xid.csv`: Xids 1 to 176. A number that was given a new meaning has a row for each stretch of driver branches
+(`since`, `until`). Sources: `header`, src/common/sdk/nvidia/inc/nverror.h of NVIDIA/open-gpu-kernel-modules 515 to
+595; `catalog`, the Xid catalogue in NVIDIA's documentation, which also gives the first remedy. Titles, layers and
+roles are ours. `xid_nvlink5.csv`: the decode of Xid 144 to 150 from the same catalogue. `sxid.csv`: NVSwitch
+errors from src/common/nvswitch/interface/ctrl_dev_nvswitch.h, and which of them the Fabric Manager guide names.
+"""
+
+import csv
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal, NamedTuple, TypeAlias, cast
+
+XidLayer: TypeAlias = Literal[
+    "application", "driver", "engine", "video", "display", "memory", "firmware", "nvlink", "pcie", "c2c", "power",
+    "security", "virtualization", "other",
+]  # fmt: skip
+XidRole: TypeAlias = Literal["root", "consequence", "information"]
+XidAction: TypeAlias = Literal[
+    "ignore", "restart-app", "reset-gpu", "reboot-node", "restart-vm", "check-fabric", "check-mechanics",
+    "update-software", "contact-support", "ecc-flow", "follow-other", "follow-text", "decode",
+]  # fmt: skip
+NvlinkAction: TypeAlias = Literal["ignore", "reset-gpu", "see-xid-154"]
+NvlinkInspect: TypeAlias = Literal["link", "peer", "software", "support", "nothing"]
+
+_SUBUNIT_SHIFT, _SUBUNIT_MASK = 20, 0x3F
+"""Where the first word of an NVLink 5 error holds the number of the sub-unit."""
+
+
+class XidRow(NamedTuple):
+    """One meaning of one Xid."""
+
+    code: int
+    name: str
+    """The driver's symbol without its prefix."""
+    layer: XidLayer
+    role: XidRole
+    """`root`: it can explain others; `consequence`: it follows others; `information`: it is no error by itself."""
+    action: XidAction | None
+    """NVIDIA's first remedy; None where the catalogue gives none."""
+    title: str
+    since: int = 0
+    until: int = 1_000_000
+
+
+class NvlinkRow(NamedTuple):
+    """One row of the NVLink 5 decode."""
+
+    action: NvlinkAction
+    inspect: NvlinkInspect
+
+
+class SxidRow(NamedTuple):
+    """One NVSwitch error."""
+
+    code: int
+    name: str
+    documented: str | None
+
+
+def _rows(name: str) -> list[dict[str, str]]:
+    with files(__name__).joinpath(name).open(encoding="utf-8") as table:
+        return list(csv.DictReader(table))
+
+
+@cache
+def _xids() -> dict[int, list[XidRow]]:
+    meanings: dict[int, list[XidRow]] = {}
+    for row in _rows("xid.csv"):
+        parts: dict[str, Any] = {
+            "code": int(row["code"]),
+            "action": row["action"] or None,
+            **{key: row[key] for key in ("name", "layer", "role", "title")},
+            **{key: int(row[key]) for key in ("since", "until") if row[key]},
+        }
+        meanings.setdefault(parts["code"], []).append(XidRow(**parts))
+    return meanings
+
+
+def xid_row(code: int, branch: int | None = None) -> XidRow | None:
+    """The meaning of an Xid in a driver branch, 580; without one the newest. None for a number not known."""
+    rows = _xids().get(code, [])
+    if branch is not None:
+        rows = [row for row in rows if row.since <= branch <= row.until] or rows
+    return rows[-1] if rows else None
+
+
+@cache
+def _nvlink() -> dict[tuple[int, str, int, int], NvlinkRow]:
+    return {
+        (int(row["code"]), row["unit"], int(row["status"], 16), int(row["subunit"])): NvlinkRow(
+            cast("NvlinkAction", row["action"]), cast("NvlinkInspect", row["inspect"])
+        )
+        for row in _rows("xid_nvlink5.csv")
+    }
+
+
+def nvlink_row(code: int, unit: str, info: int, status: int) -> NvlinkRow | None:
+    """The catalogue's row on an NVLink 5 error by the first two words in its brackets."""
+    return _nvlink().get((code, unit, status, info >> _SUBUNIT_SHIFT & _SUBUNIT_MASK))
+
+
+@cache
+def _sxids() -> dict[int, SxidRow]:
+    return {
+        int(row["code"]): SxidRow(int(row["code"]), row["name"], row["documented"] or None)
+        for row in _rows("sxid.csv")
+    }
+
+
+def sxid_row(code: int) -> SxidRow | None:
+    """What is known of an SXid; None for a number not known."""
+    return _sxids().get(code)

@@ -1,0 +1,45 @@
+"""Facts on where processes stand: stacks of py-spy, gdb, faulthandler and the kernel."""
+
+from typing import ClassVar, Literal, TypeAlias
+
+from kb.facts.base import Fact
+
+StackPlace: TypeAlias = Literal[
+    "nccl-wait",
+    "nccl-init",
+    "cuda-sync",
+    "cuda-init",
+    "dataloader",
+    "file-io",
+    "compile",
+    "build-lock",
+    "lock",
+    "store",
+    "network",
+    "queue",
+    "gil",
+    "driver",
+    "other",
+]
+
+
+class ProcessStack(Fact):
+    """The stack of one thread, or of several that are alike; the main thread where one is known."""
+
+    kind: ClassVar[str] = "process_stack"
+
+    where: StackPlace
+    """What it is doing, judged by its innermost frames."""
+    tool: Literal["py-spy", "faulthandler", "gdb", "kernel"]
+    pid: int | None = None
+    """Of the first."""
+    rank: str | None = None
+    thread: str | None = None
+    state: str | None = None
+    """As printed: active, idle, active+gil; D, R, S from the kernel."""
+    frames: str
+    """Innermost first, functions only, `wait < get < _try_get_data`."""
+    operation: str | None = None
+    """The collective or call that it stands in: all_reduce, broadcast, barrier, cudaStreamSynchronize."""
+    count: int = 1
+    """Threads alike."""
