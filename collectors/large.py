@@ -126,14 +126,16 @@ def _find(content: Content, start: int, end: int, search: _Search) -> tuple[list
     with content.stream() as stream:
         stream.seek(start)
         for chunk in chunks(stream, end - start):
-            found = find(chunk)
             lines = _Lines(chunk, number)
-            for one in wanted:
-                if one.until > number:
-                    lines.follow(one, number)
-            for marker, ends in sorted(found.items()):
+            marked: dict[int, dict[int, int]] = {
+                place: {} for place, one in enumerate(wanted) if one.until > number
+            }
+            for marker, ends in sorted(find(chunk).items()):
                 for place in search.takers[marker]:
-                    _take(wanted[place], marker, ends, lines)
+                    early = _early(wanted[place], marker, ends, lines)
+                    marked.setdefault(place, {}).update(lines.of(early))
+            for place, marks in marked.items():
+                lines.take(wanted[place], sorted(marks.items()))
             number += chunk.count(b"\n")
     return wanted, number - 1
 
@@ -153,15 +155,15 @@ def chunks(stream: IO[bytes], size: int) -> Iterator[bytes]:
         yield rest
 
 
-def _take(one: _Wanted, marker: int, ends: Sequence[int], lines: _Lines) -> None:
+def _early(one: _Wanted, marker: int, ends: Sequence[int], lines: _Lines) -> Sequence[int]:
+    """The offsets that belong to the first lines of a marker; of later ones only the last lines are kept."""
     count = one.counts.get(marker, 0)
     one.counts[marker] = count + len(ends)
     early = ends[: max(0, FIRST - count)]
-    for number, start in lines.of(early):
-        lines.note(one, number, start)
     late = ends[len(early) :][-LAST:]
     if late:
         one.keep(marker, {number: lines.text(start) for number, start in lines.of(late)})
+    return early
 
 
 class _Lines:
@@ -185,28 +187,27 @@ class _Lines:
         end = self._chunk.find(b"\n", start)
         return self._chunk[start : end if end >= 0 else len(self._chunk)]
 
-    def note(self, one: _Wanted, number: int, start: int) -> None:
-        """Takes a marked line, with the lines around it that the reader asks for."""
-        one.lines[number] = self.text(start)
-        if one.after:
-            one.until = max(one.until, number + 1 + one.after)
-            self._along(one, number + 1, self._after(start))
+    def take(self, one: _Wanted, marks: Sequence[tuple[int, int]]) -> None:
+        """Takes the marked lines (number and start, in order), with the lines around them that the reader wants."""
+        number, start = self._along(one, self._first, 0)
+        for marked, at in marks:
+            if marked >= number:
+                number, start = marked, at
+            self._back(one, marked, at)
+            one.until = max(one.until, marked + 1 + one.after)
+            number, start = self._along(one, number, start)
+
+    def _along(self, one: _Wanted, number: int, start: int) -> tuple[int, int]:
+        """Takes the lines from here up to where the reader wants them; number and start of the one after."""
+        while number < one.until and start < len(self._chunk):
+            one.lines[number] = self.text(start)
+            start = self._chunk.find(b"\n", start) + 1 or len(self._chunk)
+            number += 1
+        return number, start
+
+    def _back(self, one: _Wanted, number: int, start: int) -> None:
         for back in range(1, one.before + 1):
             if start == 0 or number - back in one.lines:
                 break
             start = self._chunk.rfind(b"\n", 0, start - 1) + 1
             one.lines[number - back] = self.text(start)
-
-    def follow(self, one: _Wanted, number: int) -> None:
-        """Takes the first lines of this chunk that follow a marked one of the chunk before."""
-        self._along(one, number, 0)
-
-    def _along(self, one: _Wanted, number: int, start: int) -> None:
-        while number < one.until and start < len(self._chunk):
-            if number not in one.lines:
-                one.lines[number] = self.text(start)
-            start = self._after(start)
-            number += 1
-
-    def _after(self, start: int) -> int:
-        return self._chunk.find(b"\n", start) + 1 or len(self._chunk)
