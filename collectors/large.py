@@ -188,7 +188,7 @@ class _Lines:
         return self._chunk[start : end if end >= 0 else len(self._chunk)]
 
     def take(self, one: _Wanted, marks: Sequence[tuple[int, int]]) -> None:
-        """Takes the marked lines (number and start, in order), with the lines around them that the reader wants."""
+        """Takes the marked lines (number and start, in order) with the lines around them that are wanted."""
         number, start = self._along(one, self._first, 0)
         for marked, at in marks:
             if marked >= number:

@@ -15,6 +15,7 @@ from typing import Any
 
 from collectors.readers._lines import MOST_COLUMNS, command_of
 from collectors.readers._regex import regex
+from collectors.readers._wheel_names import cuda_of
 from kb.evidence import Observed, Reader, Reading, Section
 from kb.facts.environment import TorchBuild
 
@@ -102,10 +103,12 @@ def _build(values: dict[str, str]) -> TorchBuild:
     cuda, hip = values.get("cuda"), values.get("hip")
     local = (version or "").partition("+")[2]
     fields["version"] = version
-    fields["cuda"] = cuda if cuda and cuda != "None" else None
+    fields["cuda"] = cuda if cuda and cuda != "None" else cuda_of("torch", local)
     is_rocm = local.startswith("rocm") or (hip is not None and hip != "None")
     fields["rocm"] = is_rocm if local or hip else None
-    fields["cpu_only"] = True if local == "cpu" or (cuda == "None" and not is_rocm) else False if cuda else None
+    fields["cpu_only"] = True if local == "cpu" or (cuda == "None" and not is_rocm) else None
+    if fields["cpu_only"] is None and (fields["cuda"] or is_rocm):
+        fields["cpu_only"] = False
     fields["cuda_available"] = {"True": True, "False": False}.get(values.get("cuda_available", ""))
     fields["gpus"] = int(values["gpus"]) if "gpus" in values else None
     archs = values.get("archs")
