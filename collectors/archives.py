@@ -25,6 +25,10 @@ MOST_BYTES_OF_A_FILE: Final = 4 << 30
 MOST_BYTES: Final = 16 << 30
 """Of all that one input unpacks to."""
 
+MOST_TIMES: Final = 200
+"""How many times its size a file may unpack to, if that is more than what is unsuspicious: logs reach 100."""
+UNSUSPICIOUS: Final = 256 << 20
+
 STEP: Final = 512
 """Compressed bytes that are unpacked at once: what is lost, at most, before a damaged place."""
 LARGE_STEP: Final = 1 << 14
@@ -91,6 +95,7 @@ def decompressed(name: str, content: Content, unread: list[Unread], most: int = 
 def _unpacked(content: Content, magic: bytes, start: Callable[[], _Unpacker], most: int) -> tuple[Content, str]:
     """All that can be unpacked, stream after stream, and what went wrong then (empty: nothing)."""
     sink = Sink()
+    most = min(most, max(UNSUSPICIOUS, MOST_TIMES * content.size))
     with content.stream() as stream:
         problem = _unpack(stream, STEP if content.size <= HELD else LARGE_STEP, magic, start, sink, most)
     return sink.content(cut=bool(problem)), problem

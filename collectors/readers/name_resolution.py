@@ -151,4 +151,5 @@ READER = Reader(
     read,
     markers=(*_FAILURE_MARKERS, "localhost", "127.0.1.1"),
     commands=("getent ", "cat /etc/hosts", "nslookup ", "dig ", "host ", "kubectl exec"),
+    lines=_FAILURE_MARKERS,
 )

@@ -327,3 +327,16 @@ def test_damage_never_stops_a_run(content, changes, length):
 
     assert all(isinstance(load().data, bytes) for load in found.values())
     assert {one.reason for one in unread} <= {"truncated", "unreadable"}
+
+
+def test_a_bomb_is_cut_by_its_ratio(monkeypatch):
+    """No log is so much smaller packed; the rest is told and not unpacked."""
+    monkeypatch.setattr("collectors.archives.UNSUSPICIOUS", 1000)
+    bomb = gzip.compress(b"\0" * 1_000_000)
+
+    content, _, told = plain(bomb)
+
+    assert (content.size, content.cut) == (200 * len(bomb), True)
+    assert told == [
+        f"what follows its first {200 * len(bomb)} bytes was not read: it unpacks to more than {200 * len(bomb)} bytes"
+    ]
