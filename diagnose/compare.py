@@ -241,8 +241,8 @@ def _story(
             unseen = {one.fact.kind for one in seen[symptom].evidence} - _looked(after)
             how = "Not looked at again" if unseen else "No longer so"
             sentences.append(f"{how}: {seen[symptom].rule.title}.")
-    answer = next((one for one in after.findings if stands(one)), None)
-    if answer is not None:
+    answer, former = (next((f for f in one.findings if stands(f)), None) for one in (after, before))
+    if answer is not None and (former is None or former.cause.cause != answer.cause.cause):
         sentences.append(f"Now first: {answer.cause.cause}: {answer.cause.title}.")
     return tuple(sentences)
 

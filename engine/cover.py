@@ -18,6 +18,8 @@ CURVE_MIDDLE = 6
 CURVE_WIDTH = 12
 CONFIRMED_SCORE = 24
 CONTRADICTORY_SCORE = 0
+SET_ASIDE = 0.3
+"""At most so sure is a fallback that a better cause makes superfluous."""
 
 
 def confidence(hypothesis: Hypothesis) -> float:
@@ -47,7 +49,7 @@ def cover(
     findings = [
         Finding(
             hypothesis=one,
-            confidence=confidence(one),
+            confidence=min(confidence(one), SET_ASIDE) if id(one) in given_way else confidence(one),
             explains=explained[id(one)],
             subjects=(one.about,),
             consequence_of=roots.get(one.cause.cause) if one.verdict in STANDING else None,

@@ -16,13 +16,14 @@ from collectors.readers._device_files import access, node_class
 from collectors.readers._lines import says_no_file
 from collectors.readers._regex import regex
 from kb.evidence import Reader, Reading, Section
-from kb.facts import DeviceNode
+from kb.facts.devices import DeviceNode
 
 _FILE = regex(r"\s{1,4}File: [\u2018'\"]?(?P<path>/dev/[\w/-]{1,200})")
 _TYPE = regex(r"(?:Device: (?P<hex>[0-9a-f]{1,8}h/\d{1,8}d)?.{0,120}?)Device type: (?P<major>[0-9a-f]{1,5}),")
+_WHO = r"\(\s{0,12}\d{1,10}/\s{0,40}"
 _ACCESS = regex(
-    r"Access: \((?P<mode>\d{4})/(?P<type>[-cbdlsp])\S{9,10}\)\s{1,8}Uid: \(\s{0,12}\d{1,10}/\s{0,40}(?P<owner>[^)\s]{1,40})\)"
-    r"\s{1,8}Gid: \(\s{0,12}\d{1,10}/\s{0,40}(?P<group>[^)\s]{1,40})\)"
+    rf"Access: \((?P<mode>\d{{4}})/(?P<type>[-cbdlsp])\S{{9,10}}\)\s{{1,8}}Uid: {_WHO}(?P<owner>[^)\s]{{1,40}})\)"
+    rf"\s{{1,8}}Gid: {_WHO}(?P<group>[^)\s]{{1,40}})\)"
 )
 _GONE = regex(r"stat: .{1,60}?(?P<path>/dev/[\w/-]{1,200})[\u2019'\"]?: (?P<says>.{5,80})$")
 _MOST_FILES = 200
@@ -39,11 +40,7 @@ def read(section: Section) -> Iterator[Reading]:
         if named:
             path, first, major = named["path"], index, None
         elif typed and path:
-            major = (
-                int(typed["major"], 16 if typed["hex"] else 10)
-                if typed["hex"] or typed["major"].isdecimal()
-                else None
-            )
+            major = _number(typed["major"], is_hexadecimal=typed["hex"] is not None)
         elif gone and says_no_file(gone["says"]) and (node := node_class(gone["path"])) and count < _MOST_FILES:
             count += 1
             yield section.observe(DeviceNode(node=node, path=gone["path"], present=False), index)
@@ -66,6 +63,12 @@ def read(section: Section) -> Iterator[Reading]:
             path = None
     if count:
         yield section.looked(DeviceNode, complete=False, reason="not-collected")
+
+
+def _number(text: str, *, is_hexadecimal: bool) -> int | None:
+    if is_hexadecimal:
+        return int(text, 16)
+    return int(text) if text.isdecimal() else None
 
 
 READER = Reader(

@@ -112,6 +112,10 @@ def _fact(text: str, rank: str | None) -> GpuOom | None:
     return GpuOom(rank=rank, reported_by="framework") if _NO_ROOM.match(text) else None
 
 
+CONTEXT_MIB = 1024
+"""What a process may hold beside what PyTorch counts, where the message leaves it out."""
+
+
 def _torch(text: str, rank: str | None, tried: re.Match[str]) -> GpuOom:
     """PyTorch's message, of 1.x in one bracket, of 2.x in sentences."""
     device = _DEVICE.search(text)
@@ -124,14 +128,18 @@ def _torch(text: str, rank: str | None, tried: re.Match[str]) -> GpuOom:
         if large:
             own = min(large)
             processes.remove(own)
+    free, total = _size(_FREE.search(text)), _size(_TOTAL.search(text))
+    others = sum(processes) if processes else None
+    if others is None and None not in {own, free, total}:
+        others = max(total - free - own - CONTEXT_MIB, 0)  # type: ignore[operator]
     return GpuOom(
         rank=rank,
         gpu=int(device[1]) if device else None,
         requested_mib=_mib(tried[1], tried[2]) if tried[1] else None,
-        free_mib=_size(_FREE.search(text)),
-        total_mib=_size(_TOTAL.search(text)),
+        free_mib=free,
+        total_mib=total,
         own_mib=own,
-        others_mib=sum(processes) if processes else None,
+        others_mib=others,
         reported_by="torch",
     )
 

@@ -74,7 +74,10 @@ def undecided_screen(report: Report, width: int) -> list[Line]:
     """That the evidence can't tell, what is seen, and what to run next."""
     diagnosis = report.diagnosis
     possible = [finding for finding in diagnosis.findings if finding.cause.kind == "fault"]
-    if diagnosis.symptoms or possible:
+    if not (diagnosis.observed or diagnosis.symptoms or possible):
+        text = "No reader knows what was handed over. `diagnose facts` lists what became of each file."
+        lines = titled(Span("NOTHING UNDERSTOOD", "warn"), text, width)
+    elif diagnosis.symptoms or possible:
         lines = titled(Span("THE EVIDENCE CAN'T TELL", "warn"), "No cause is confirmed or likely.", width)
     else:
         lines = titled(

@@ -337,6 +337,5 @@ def test_a_bomb_is_cut_by_its_ratio(monkeypatch):
     content, _, told = plain(bomb)
 
     assert (content.size, content.cut) == (200 * len(bomb), True)
-    assert told == [
-        f"what follows its first {200 * len(bomb)} bytes was not read: it unpacks to more than {200 * len(bomb)} bytes"
-    ]
+    most = 200 * len(bomb)
+    assert told == [f"what follows its first {most} bytes was not read: it unpacks to more than {most} bytes"]
