@@ -55,10 +55,3 @@ def index_text() -> str:
         json.dumps({kind: found.__module__.rsplit(".", 1)[-1] for kind, found in fact_types().items()}, indent=1)
         + "\n"
     )
-
-
-def __getattr__(name: str) -> type[Fact]:
-    for found in fact_types().values():
-        if found.__name__ == name:
-            return found
-    raise AttributeError(name)
