@@ -18,6 +18,11 @@ from collectors.readers.run_start import START_MARKERS, last_run
 from kb.evidence import Reader, Reading, Section
 from kb.facts.launch import EndOfRun, EndSaidBy, RunEnd
 
+# A shell tells of a child that a signal ended, alone on a line or with its number and command.
+_BY_SHELL = (
+    r"(?:\S{1,80}: line \d{1,6}: +\d{1,10} )?"
+    r"(?:Killed|(?:Segmentation fault|Aborted|Bus error)(?: +\(core dumped\))?)(?:\s*$| {2,}\S.{0,300}$)"
+)
 _LINES: tuple[tuple[EndOfRun, EndSaidBy, str], ...] = (
     ("finished", "training", r"\{'train_runtime': \d"),
     ("finished", "training", r"`Trainer\.fit` stopped: `max_\w{3,20}=.{1,40}` reached\."),
@@ -28,6 +33,12 @@ _LINES: tuple[tuple[EndOfRun, EndSaidBy, str], ...] = (
     ("interrupted", "launcher", r"Received [\w.]{2,20} death signal, shutting down workers"),
     ("interrupted", "launcher", r".{0,120}SignalException: Process \d{1,10} got signal: \d"),
     ("interrupted", "launcher", r"srun: interrupt \(one more within "),
+    ("interrupted", "launcher", _BY_SHELL),
+    (
+        "stopped",
+        "server",
+        r"(?:\[core\.py:\d{1,6}\] )?EngineCore (?:hit an exception|encountered a fatal error)\b",
+    ),
 )
 _FORM = regex("|".join(f"(?P<n{number}>{text})" for number, (*_, text) in enumerate(_LINES)))
 _SLURM = regex(
@@ -43,6 +54,7 @@ _MARKERS = (
         "Gracefully exiting...",
         "slurmstepd: error: ***",
     ),
+    *("Killed", "Segmentation fault", "Aborted", "Bus error", "EngineCore hit", "EngineCore encountered"),
     *("for in-flight requests", "death signal, shutting", "SignalException: ", "srun: interrupt ("),
 )
 
