@@ -157,7 +157,7 @@ def _line(
         truth=truth,  # type: ignore[arg-type]
         decibans=(sign if truth == "true" else -sign) * decibans(weight),
         conclusive=weight == "conclusive",
-        says=filled(clause.says, found[0] if found else bindings),
+        says=filled(clause.says, found[0] if found else bindings, unknown=UNKNOWN),
         evidence=_evidence(found, bindings, clause) if truth == "true" else (),
         ask=clause.ask if truth == "unknown" else None,
         unknown=why,
@@ -219,10 +219,19 @@ def _verdict(score: int, ledger: Iterable[LedgerLine]) -> Verdict:
     return "unlikely" if score <= UNLIKELY else "possible"
 
 
-def filled(template: str, bindings: Mapping[str, Observed], as_word: Callable[[str], str] = str) -> str:
-    """The text with each `{binding.field}` replaced by the value of that fact, `<field>` where it is not known.
+UNKNOWN = "…"
+"""What stands in a sentence for a value that is not known; a command gets `<field>`, for a person to fill in."""
 
-    `as_word` is applied to each value.
+
+def filled(
+    template: str,
+    bindings: Mapping[str, Observed],
+    as_word: Callable[[str], str] = str,
+    unknown: str = "<{field}>",
+) -> str:
+    """The text with each `{binding.field}` replaced by that fact's value, or by `unknown` where there is none.
+
+    `as_word` is applied to each value; `{field}` in `unknown` is the field's name.
     """
     parts = []
     for literal, name, _, _ in string.Formatter().parse(template):
@@ -230,5 +239,5 @@ def filled(template: str, bindings: Mapping[str, Observed], as_word: Callable[[s
         if name is not None:
             binding, _, field = name.partition(".")
             known = fields_of(bindings[binding].fact) if binding in bindings else {}
-            parts.append(as_word(str(known[field])) if field in known else f"<{field}>")
+            parts.append(as_word(str(known[field])) if field in known else unknown.format(field=field))
     return "".join(parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.result import Finding, Hypothesis, LedgerLine, RemedyOffer, Rival
-from engine.weigh import filled
+from engine.weigh import UNKNOWN, filled
 from kb.evidence import Source
 from kb.facts import Fact, fields_of
 from kb.rule import DECIBANS, LIKELY, Disruption, Probe, Remedy, Verdict, Weight
@@ -73,7 +73,7 @@ def clause_says(ledger_line: LedgerLine, hypothesis: Hypothesis) -> str:
     if ledger_line.truth == "true":
         return ledger_line.says
     template = next((one.says for one in hypothesis.cause.clauses if one.name == ledger_line.clause), None)
-    says = ledger_line.says if template is None else filled(template, hypothesis.bindings)
+    says = ledger_line.says if template is None else filled(template, hypothesis.bindings, unknown=UNKNOWN)
     return f"not so: {says}" if ledger_line.truth == "false" else says
 
 

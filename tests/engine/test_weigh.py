@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.session import assess
-from engine.weigh import CONCLUSIVE, decibans, filled, standing
+from engine.weigh import CONCLUSIVE, UNKNOWN, decibans, filled, standing
 from kb.evidence import Observed, Source
 from kb.facts.machine import Boot
 from kb.facts.packages import Package
@@ -286,8 +286,8 @@ def test_a_clause_speaks_with_the_values_of_its_facts():
     there = ledger(one, [*IT, *read(package("lib"))])["c"]
     missing = ledger(one, [*IT, *looked("package")])["c"]
 
-    assert there.says == "lib of dpkg for a, <role>"
-    assert missing.says == "<name> of <manager> for a, <role>"
+    assert there.says == "lib of dpkg for a, …"
+    assert missing.says == "… of … for a, …"
 
 
 def test_texts_keep_doubled_braces():
@@ -295,6 +295,7 @@ def test_texts_keep_doubled_braces():
     bound = {"it": Observed(thing(3, "a"), Source("f", 1, 1, ""))}
 
     assert filled("{{x}} {it.port} {it.port!r:>5} {other.port}", bound) == "{x} 3 3 <port>"
+    assert filled("{it.port} {other.port}", bound, unknown=UNKNOWN) == "3 …"
 
 
 WEIGHTS = st.lists(st.sampled_from(["weak", "moderate", "strong"]), max_size=4)

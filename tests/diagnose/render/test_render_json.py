@@ -105,7 +105,7 @@ def test_what_is_missing_comes_with_the_command_that_would_tell():
         "why": "iommu_group was not looked for",
         "command": "grep -H . /sys/kernel/iommu_groups/*/type",
         "clause": "gpu-domain-translates",
-        "says": "GPU <bdf> is in an IOMMU domain of type <domain>",
+        "says": "GPU … is in an IOMMU domain of type …",
         "could_add": 60,
         "ask": "iommu-groups",
     }

@@ -42,13 +42,12 @@ def test_why_not_of_a_possible_cause(printed):
         "\n"
         "POSSIBLE  machine: 0; it would be likely from +10.\n"
         "WAS NOT LOOKED AT\n"
-        "       ?  rank <rank> wrote Init START and never Init COMPLETE         +20 if so\n"
+        "       ?  rank … wrote Init START and never Init COMPLETE              +20 if so\n"
         "          (nccl init was not looked for)\n"
-        "       ?  GPU memory did not move over <samples> samples               +10 if so\n"
+        "       ?  GPU memory did not move over … samples                       +10 if so\n"
         "          (gpu memory pattern was not looked for)\n"
         "WHAT WOULD MAKE IT LIKELY  This, if it turns out so:\n"
-        "     +20  rank <rank> wrote Init START and never Init COMPLETE\n"
-        "                                                              test python-stacks\n"
+        "     +20  rank … wrote Init START and never Init COMPLETE     test python-stacks\n"
         "            py-spy dump --pid $(pgrep -f sglang | head -1)\n"
         "          It would then stand at +20, likely from +10.\n"
     )
@@ -101,7 +100,7 @@ def test_why_not_of_a_cause_that_was_ruled_out(printed):
     assert text.endswith(
         'RULED OUT  machine: Settled: one line marked "refutes" is enough to rule it out.\n'
         "SPEAKS AGAINST IT\n"
-        " refutes  not so: <path> is <version>, the loaded module is 590.48.01\n"
+        " refutes  not so: … is …, the loaded module is 590.48.01\n"
         "                                                        resolved-library-differs\n"
         "WHAT WOULD MAKE IT LIKELY  Nothing, as long as what refutes it holds.\n"
     )
