@@ -15,6 +15,7 @@ from collectors.open import short_names
 from diagnose.explain import explain
 from diagnose.render.report import Report, stands
 from engine.result import Diagnosis, Finding
+from engine.weigh import NOT_LOOKED
 from kb.evidence import Observed
 from kb.facts import fields_of
 from kb.facts.settings import EffectiveSetting
@@ -44,9 +45,6 @@ IDENTITY: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "container": ((), ("runtime",)),
 }
 """For each kind of fact that describes a state: the fields that say of what, and those whose change counts."""
-
-NOT_LOOKED = "not looked"
-"""How the reason begins why a cause could not be assessed."""
 
 
 @dataclass(frozen=True, slots=True)

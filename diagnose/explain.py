@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import resource
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from collectors.combine import combine
+from collectors.hosts import by_host
 from collectors.open import Opened, open_evidence
 from collectors.scan import FileReading, read_all
 from diagnose import __version__
-from diagnose.render.report import Report, Stats
-from engine.session import assess
+from diagnose.differences import differences, with_faults
+from diagnose.render.report import Report, Stats, stands
+from engine.session import assess_parts
 from kb.errors import RuleErrors
 from kb.evidence import Looked, Observed, Reading
 from kb.load import in_order, load_rules, read_rules, shipped_rules
@@ -27,6 +29,8 @@ class Case:
     opened: Opened
     files: tuple[FileReading, ...]
     readings: tuple[Reading, ...]
+    parts: Mapping[str, tuple[Reading, ...]]
+    """The readings by the machine they speak of, `host NAME`; one entry without name where there is only one."""
 
     @property
     def observed(self) -> list[Observed]:
@@ -43,8 +47,12 @@ def read_case(paths: Sequence[str]) -> Case:
     """The evidence of these inputs. Raises InputError where there is none."""
     opened = open_evidence(paths)
     files, readings = read_all(opened.files)
-    everything = [*readings, *combine(readings), *opened.unread]
-    return Case(opened, tuple(files), tuple(dict.fromkeys(everything)))
+    parts = {
+        f"host {host}" if host else "": tuple(dict.fromkeys([*part, *combine(part), *opened.unread]))
+        for host, part in by_host(readings).items()
+    }
+    everything = [reading for part in parts.values() for reading in part]
+    return Case(opened, tuple(files), tuple(dict.fromkeys(everything)), parts)
 
 
 def rule_base(directories: Sequence[Path] = ()) -> RuleBase:
@@ -79,7 +87,9 @@ def explain(paths: Sequence[str], rule_directories: Sequence[Path] = ()) -> Repo
     started = time.perf_counter()
     base = rule_base(rule_directories)
     case = read_case(paths)
-    diagnosis = assess(base, case.readings)
+    diagnosis = assess_parts(base, case.parts)
+    faults = [one for one in diagnosis.findings if one.cause.kind == "fault" and stands(one)]
+    sick = set(with_faults((about for one in faults for about in one.subjects), diagnosis.parts))
     return Report(
         diagnosis=diagnosis,
         inputs=tuple(case.opened.inputs),
@@ -93,4 +103,5 @@ def explain(paths: Sequence[str], rule_directories: Sequence[Path] = ()) -> Repo
             engine=diagnosis.engine,
         ),
         probes=base.probes,
+        differences=differences(case.parts, sick),
     )

@@ -152,3 +152,5 @@ class Diagnosis:
     rules_fired: int
     not_applicable: Mapping[str, str] = field(default_factory=dict)
     """Causes that were not proposed at all: id → which requirement did not match, or was not looked for."""
+    parts: tuple[str, ...] = ()
+    """The names of the parts (machines) that the evidence was divided into; none where it is one."""

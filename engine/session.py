@@ -7,7 +7,7 @@ causes that speak of the outcome itself (nothing is wrong; the evidence can't te
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,8 +16,8 @@ from engine.compile import Encoder, compile_all
 from engine.cover import cover
 from engine.matcher import infer
 from engine.matcher.form import Inference
-from engine.result import Contradiction, Diagnosis, Finding, SymptomSeen
-from engine.weigh import MACHINE, Evidence, Matches, hypotheses
+from engine.result import Contradiction, Diagnosis, Finding, Hypothesis, SymptomSeen
+from engine.weigh import MACHINE, NOT_LOOKED, Evidence, Matches, hypotheses, standing
 from kb.evidence import Looked, Observed, Reading, Source, Unread
 from kb.facts import fields_of
 from kb.facts.conclusion import Disagreement, Outcome, Symptom
@@ -41,38 +41,109 @@ def assess(base: RuleBase, readings: Iterable[Reading], *, engine: str = "auto")
 
     The order of the readings does not matter. `engine` is `auto`, `durable` or `plain`.
     """
-    readings = list(readings)
-    facts = _sorted(reading for reading in readings if isinstance(reading, Observed))
-    looked = tuple(reading for reading in readings if isinstance(reading, Looked))
+    return assess_parts(base, {"": readings}, engine=engine)
+
+
+def assess_parts(base: RuleBase, parts: Mapping[str, Iterable[Reading]], *, engine: str = "auto") -> Diagnosis:
+    """One diagnosis of evidence in several parts, by name: what is in one part only is joined with no other part.
+
+    Readings that are in all parts are joined with each. A finding names its part unless it rests on such
+    readings alone; the part with the empty name is never named.
+    """
+    readings = list(dict.fromkeys(reading for part in parts.values() for reading in part))
+    everywhere = _in_all(parts)
     early = [cause for cause in base.causes.values() if not _speaks_of_outcome(cause)]
     late = [cause for cause in base.causes.values() if _speaks_of_outcome(cause)]
+    looked = tuple(reading for reading in readings if isinstance(reading, Looked))
 
-    first = _run(early, base.symptoms.values(), facts, looked, engine)
-    symptoms = _symptoms(base.symptoms, first)
-    proposed, declined = hypotheses(early, first.evidence)
-    reported, weaker = cover(proposed, symptoms)
+    passes: dict[str, _Pass] = {}
+    symptoms: dict[tuple[str, str], SymptomSeen] = {}
+    proposed: dict[object, tuple[Hypothesis, Matches]] = {}
+    declined: list[Mapping[str, str]] = []
+    for name, part in sorted(parts.items()):
+        one = _run(early, base.symptoms.values(), *_divided(part), engine)
+        passes[name] = one
+        for symptom in _symptoms(base.symptoms, one):
+            about = _of_part(symptom.about, name, symptom.evidence, everywhere)
+            symptoms.setdefault((symptom.rule.symptom, about), replace(symptom, about=about))
+        found, not_proposed = hypotheses(early, one.evidence)
+        declined.append(not_proposed)
+        for hypothesis in found:
+            _keep_stronger(proposed, _of_its_part(hypothesis, name, everywhere), one.evidence.matches)
+    seen = tuple(symptoms.values())
+    matches_of = {id(hypothesis): matches for hypothesis, matches in proposed.values()}
+    reported, _ = cover([hypothesis for hypothesis, _ in proposed.values()], seen)
 
-    given = any(isinstance(one.fact, Outcome) for one in facts)  # examples of rules may state it
-    outcome = () if given else (_outcome(reported, symptoms),)
-    second = _run(late, (), (*first.memory, *outcome), looked, engine)
-    judged, declined_late = hypotheses(late, second.evidence)
-    reported, weaker = cover((*proposed, *judged), symptoms)
+    memory = tuple(dict.fromkeys(observed for one in passes.values() for observed in one.memory))
+    given = any(isinstance(one.fact, Outcome) for one in memory)  # examples of rules may state it
+    outcome = () if given else (_outcome(reported, seen),)
+    last = _run(late, (), (*memory, *outcome), looked, engine)
+    judged, declined_late = hypotheses(late, last.evidence)
+    matches_of |= {id(hypothesis): last.evidence.matches for hypothesis in judged}
+    reported, weaker = cover((*(hypothesis for hypothesis, _ in proposed.values()), *judged), seen)
 
-    matches = first.evidence.matches.joined(second.evidence.matches)
+    complete = next(iter(passes.values())).evidence.coverage.complete
     return Diagnosis(
-        symptoms=_with_explanations(symptoms, reported),
-        findings=tuple(with_remedies(finding, matches) for finding in reported),
+        symptoms=_with_explanations(seen, reported),
+        findings=tuple(with_remedies(one, matches_of[id(one.hypothesis)]) for one in reported),
         weaker=weaker,
         next_tests=next_tests(base.probes, (*reported, *weaker))
-        or first_tests(base.probes, _open(base, reported), first.evidence.coverage.complete),
-        contradictions=_contradictions(first.memory),
-        observed=first.memory,
+        or first_tests(base.probes, _open(base, reported), complete),
+        contradictions=_contradictions(memory),
+        observed=memory,
         looked=looked,
         unread=tuple(reading for reading in readings if isinstance(reading, Unread)),
-        engine=first.engine,
-        rules_fired=first.firings + second.firings,
-        not_applicable={**declined, **declined_late},
+        engine=last.engine,
+        rules_fired=sum(one.firings for one in (*passes.values(), last)),
+        not_applicable={**_declined_everywhere(declined, proposed), **declined_late},
+        parts=tuple(name for name in passes if name),
     )
+
+
+def _divided(part: Iterable[Reading]) -> tuple[tuple[Observed, ...], tuple[Looked, ...]]:
+    readings = list(part)
+    facts = _sorted(reading for reading in readings if isinstance(reading, Observed))
+    return facts, tuple(reading for reading in readings if isinstance(reading, Looked))
+
+
+def _in_all(parts: Mapping[str, Iterable[Reading]]) -> frozenset[Observed]:
+    """The observations that every part has."""
+    of_parts = [{one for one in part if isinstance(one, Observed)} for part in parts.values()]
+    return frozenset(set.intersection(*of_parts)) if of_parts else frozenset()
+
+
+def _of_part(about: str, name: str, evidence: Iterable[Observed], everywhere: Container[Observed]) -> str:
+    """What something is about, with the name of its part where its evidence is of this part only."""
+    if not name or all(one in everywhere for one in evidence):
+        return about
+    return name if about == MACHINE else f"{about} on {name}"
+
+
+def _of_its_part(hypothesis: Hypothesis, name: str, everywhere: Container[Observed]) -> Hypothesis:
+    about = _of_part(hypothesis.about, name, hypothesis.bindings.values(), everywhere)
+    return hypothesis if about == hypothesis.about else replace(hypothesis, about=about)
+
+
+def _keep_stronger(
+    kept: dict[object, tuple[Hypothesis, Matches]], hypothesis: Hypothesis, matches: Matches
+) -> None:
+    """Of what two parts propose about the same thing, the stronger hypothesis is kept."""
+    key = hypothesis.cause.cause, hypothesis.about
+    if key not in kept or standing(hypothesis) > standing(kept[key][0]):
+        kept[key] = hypothesis, matches
+
+
+def _declined_everywhere(
+    declined: Sequence[Mapping[str, str]], proposed: Mapping[object, tuple[Hypothesis, Matches]]
+) -> dict[str, str]:
+    """Why causes were proposed nowhere; that nobody looked is the reason only where it is that of all parts."""
+    causes = {hypothesis.cause.cause for hypothesis, _ in proposed.values()}
+    reasons: dict[str, str] = {}
+    for part in declined:
+        for cause, reason in part.items():
+            if cause not in causes and (cause not in reasons or reasons[cause].startswith(NOT_LOOKED)):
+                reasons[cause] = reason
+    return reasons
 
 
 def _open(base: RuleBase, reported: Sequence[Finding]) -> list[Cause]:

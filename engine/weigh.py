@@ -22,6 +22,9 @@ CONCLUSIVE = 40
 SETTLED = 1000
 """What orders a confirmed hypothesis before, and one that is ruled out after, all that numbers alone decide."""
 
+NOT_LOOKED = "not looked"
+"""How the reason begins why a cause could not be assessed."""
+
 MACHINE = "machine"
 """What is spoken of where no part of it is named."""
 
@@ -93,7 +96,7 @@ def hypotheses(causes: Iterable[Cause], evidence: Evidence) -> tuple[tuple[Hypot
         proposals = evidence.matches.by_part.get(Part(cause.cause, "requires"), ())
         if not proposals:
             reason, unlooked = evidence.coverage.why_not_proposed(cause.requires)
-            declined[cause.cause] = f"not looked: {reason}" if unlooked else reason
+            declined[cause.cause] = f"{NOT_LOOKED}: {reason}" if unlooked else reason
         for bindings in proposals:
             hypothesis = _judge(cause, bindings, evidence)
             key = cause.cause, hypothesis.about

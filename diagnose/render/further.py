@@ -27,6 +27,8 @@ MOST_OTHERS = 4
 MOST_TESTS = 3
 MOST_ROWS = 8
 MOST_GAPS = 6
+MOST_DIFFERENCES = 6
+MOST_NAMES = 3
 NEAR = frozenset({"confirmed", "likely", "possible", "contradictory"})
 
 
@@ -41,6 +43,7 @@ def further(report: Report, width: int, *, everything: bool) -> list[Line]:
         _weaker(report, width) if everything else [],
         _tests(report, width, faults, skip=_tests_above(report, faults)) if view != "healthy" else [],
         _contradictions(report, width),
+        _differences(report, width),
         _unexplained(report, width) if view != "undecided" else [],
         _gaps(report, width),
     ]
@@ -214,6 +217,26 @@ def _contradictions(report: Report, width: int) -> list[Line]:
         lines += row(Span("!", "bad"), one.title, "", width)
         lines += quotes(cited(one.evidence), width, 6, indent=10)
     return [line(Span("CONTRADICTIONS", "bad")), *lines] if lines else []
+
+
+def _differences(report: Report, width: int) -> list[Line]:
+    """In what the machines differ; what splits the sick from the well is marked."""
+    if not report.differences:
+        return []
+    legend = "* splits the sick ones from the well" if any(one.splits for one in report.differences) else ""
+    lines = titled(head("THE MACHINES DIFFER"), legend, width, "dim")
+    for one in report.differences[:MOST_DIFFERENCES]:
+        values = "; ".join(f"{value} on {_names(names)}" for value, names in one.machines.items())
+        label = Span("*", "bad") if one.splits else Span("·")
+        lines += row(label, f"{one.subject}: {values}", place(one.evidence[0].source), width, limit=3)
+    more = len(report.differences) - MOST_DIFFERENCES
+    return lines + paragraph(f"and {more} more: --format json", width, LABEL, "dim") if more > 0 else lines
+
+
+def _names(names: Sequence[str]) -> str:
+    """A few names of machines, or how many there are."""
+    plain = [name.removeprefix("host ") for name in names]
+    return ", ".join(plain) if len(plain) <= MOST_NAMES else f"{len(plain)} machines"
 
 
 def _unexplained(report: Report, width: int) -> list[Line]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from diagnose.differences import Difference
 from diagnose.render.evidence import absences, cited, opposing, supporting, unknowns, unlooked
 from diagnose.render.gaps import unknown_parts
 from diagnose.render.proof import absence_line, line_of, proof_of
@@ -33,6 +34,8 @@ def report_json(report: Report, *, everything: bool = False) -> Node:
         "causes": [_cause(finding, report) for finding in shown(diagnosis, everything=everything)],
         "next_tests": [_next_test(test) for test in diagnosis.next_tests],
         "contradictions": [_contradiction(one) for one in diagnosis.contradictions],
+        "machines": list(diagnosis.parts),
+        "differences": [_difference(one) for one in report.differences],
         "unknown": unknown_parts(diagnosis),
         "stats": {
             "seconds": round(report.stats.seconds, 3),
@@ -153,6 +156,15 @@ def _next_test(test: NextTest) -> Node:
         "seconds": probe.seconds,
         "needs_root": probe.root,
         "could_move": test.could_move,
+    }
+
+
+def _difference(difference: Difference) -> Node:
+    return {
+        "subject": difference.subject,
+        "values": [{"value": value, "machines": list(names)} for value, names in difference.machines.items()],
+        "splits_sick_from_well": difference.splits,
+        "evidence": [line_of(line, "difference") for line in cited(difference.evidence)],
     }
 
 

@@ -64,6 +64,7 @@ def render_markdown(report: Report, *, everything: bool = False) -> str:
         *_symptoms(diagnosis.symptoms),
         *_tests(diagnosis.next_tests),
         *_contradictions(report),
+        *_differences(report),
         *_gaps(report),
         *_closing(report),
     ]
@@ -213,6 +214,15 @@ def _contradictions(report: Report) -> list[str]:
         parts.append(text(one.title))
         parts += _quotes(cited(one.evidence, limit=4))
     return parts
+
+
+def _differences(report: Report) -> list[str]:
+    items = []
+    for one in report.differences:
+        values = "; ".join(f"{text(value)} on {text(', '.join(names))}" for value, names in one.machines.items())
+        mark = " **Splits the sick from the well.**" if one.splits else ""
+        items.append(f"- {text(one.subject)}: {values}{mark}")
+    return ["## The machines differ", "\n".join(items)] if items else []
 
 
 def _gaps(report: Report) -> list[str]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from collectors.open import Input
+from diagnose.differences import Difference
 from engine.result import Diagnosis, Finding, NextTest
 from kb.rule import Probe, Verdict
 
@@ -43,6 +44,9 @@ class Report:
     stats: Stats
     probes: Mapping[str, Probe] = field(default_factory=dict)
     """All probes of the rule base, so that every unknown clause can name the command that would tell."""
+
+    differences: Sequence[Difference] = ()
+    """In what the machines differ, where there are several."""
 
     def probe(self, ask: str | None, kinds: Sequence[str] = ()) -> Probe | None:
         """The probe that a clause asks for; where it asks for none, the first that brings one of these kinds."""

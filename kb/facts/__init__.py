@@ -12,7 +12,17 @@ from pathlib import Path
 
 from kb.facts.base import FACTS, Bdf, Fact, Version, fields_of, version_key
 
-__all__ = ["Bdf", "Fact", "Version", "fact_type", "fact_types", "families", "fields_of", "version_key"]
+__all__ = [
+    "Bdf",
+    "Fact",
+    "Version",
+    "fact_type",
+    "fact_types",
+    "families",
+    "family_of",
+    "fields_of",
+    "version_key",
+]
 
 INDEX = Path(__file__).parent / "index.json"
 """The family of each kind, written by `make index`; what it does not hold is found by loading all families."""
@@ -33,6 +43,12 @@ def fact_types() -> dict[str, type[Fact]]:
     for family in families():
         import_module(f"{__name__}.{family}")
     return dict(sorted((kind, found) for kind, found in FACTS.items() if found.__module__.startswith(__name__)))
+
+
+def family_of(kind: str) -> str:
+    """The family of a kind: the module that defines it; empty where there is no such kind."""
+    found = fact_type(kind)
+    return found.__module__.rsplit(".", 1)[-1] if found is not None else ""
 
 
 def families() -> list[str]:
