@@ -8,6 +8,7 @@ from diagnose.render.blocks import commands, head, next_test, quotes, remedy
 from diagnose.render.evidence import cited, telling
 from diagnose.render.first_screen import MOST_TESTS_OF_SEARCH, asked_first, is_short, other_remedy, probe_of
 from diagnose.render.gaps import gaps_in_short
+from diagnose.render.harmless import recognised
 from diagnose.render.layout import BLANK, LABEL, Line, Span, line, paragraph, row, titled
 from diagnose.render.report import (
     INSUFFICIENT,
@@ -44,6 +45,7 @@ def further(report: Report, width: int, *, everything: bool) -> list[Line]:
         _tests(report, width, faults, skip=_tests_above(report, faults)) if view != "healthy" else [],
         _contradictions(report, width),
         _differences(report, width),
+        _harmless(report, width, everything=everything),
         _unexplained(report, width) if view != "undecided" else [],
         _gaps(report, width),
     ]
@@ -217,6 +219,23 @@ def _contradictions(report: Report, width: int) -> list[Line]:
         lines += row(Span("!", "bad"), one.title, "", width)
         lines += quotes(cited(one.evidence), width, 6, indent=10)
     return [line(Span("CONTRADICTIONS", "bad")), *lines] if lines else []
+
+
+def _harmless(report: Report, width: int, *, everything: bool) -> list[Line]:
+    """Lines that look bad and are not: with `everything` each kind with the reason, else how many there are."""
+    found = recognised(report.diagnosis)
+    if not found:
+        return []
+    total = sum(one.count for one in found)
+    told = "1 line looks bad and is not" if total == 1 else f"{total} lines look bad and are not"
+    if not everything:
+        return titled(head("HARMLESS"), f"{told}: --all shows why", width, "dim")
+    lines = titled(head("HARMLESS"), told, width, "dim")
+    for one in found:
+        unless = f" Not so if {one.unless}." if one.unless else ""
+        lines += row(Span("·"), f"{one.because}{unless}", place(one.evidence[0].source), width, limit=4)
+        lines += quotes(cited(one.evidence, limit=1), width, 1, indent=10)
+    return lines
 
 
 def _differences(report: Report, width: int) -> list[Line]:

@@ -10,6 +10,7 @@ from typing import Any
 from diagnose.differences import Difference
 from diagnose.render.evidence import absences, cited, opposing, supporting, unknowns, unlooked
 from diagnose.render.gaps import unknown_parts
+from diagnose.render.harmless import Recognised, recognised
 from diagnose.render.proof import absence_line, line_of, proof_of
 from diagnose.render.report import Report, shown
 from diagnose.render.words import clause_says, duration, expectation, verification
@@ -36,6 +37,7 @@ def report_json(report: Report, *, everything: bool = False) -> Node:
         "contradictions": [_contradiction(one) for one in diagnosis.contradictions],
         "machines": list(diagnosis.parts),
         "differences": [_difference(one) for one in report.differences],
+        "harmless": [_harmless(one) for one in recognised(diagnosis)],
         "unknown": unknown_parts(diagnosis),
         "stats": {
             "seconds": round(report.stats.seconds, 3),
@@ -157,6 +159,11 @@ def _next_test(test: NextTest) -> Node:
         "needs_root": probe.root,
         "could_move": test.could_move,
     }
+
+
+def _harmless(one: Recognised) -> Node:
+    lines = [line_of(line, "harmless") for line in cited(one.evidence)]
+    return {"id": one.id, "because": one.because, "unless": one.unless, "count": one.count, "evidence": lines}
 
 
 def _difference(difference: Difference) -> Node:

@@ -21,6 +21,7 @@ from diagnose.render.evidence import (
     unlooked,
 )
 from diagnose.render.gaps import unknown_parts
+from diagnose.render.harmless import recognised
 from diagnose.render.neutral import markdown_code, markdown_fence
 from diagnose.render.neutral import markdown_text as text
 from diagnose.render.report import (
@@ -65,6 +66,7 @@ def render_markdown(report: Report, *, everything: bool = False) -> str:
         *_tests(diagnosis.next_tests),
         *_contradictions(report),
         *_differences(report),
+        *(_harmless(report) if everything else []),
         *_gaps(report),
         *_closing(report),
     ]
@@ -223,6 +225,15 @@ def _differences(report: Report) -> list[str]:
         mark = " **Splits the sick from the well.**" if one.splits else ""
         items.append(f"- {text(one.subject)}: {values}{mark}")
     return ["## The machines differ", "\n".join(items)] if items else []
+
+
+def _harmless(report: Report) -> list[str]:
+    items = []
+    for one in recognised(report.diagnosis):
+        unless = f" Not so if {text(one.unless)}." if one.unless else ""
+        where = markdown_code(place(one.evidence[0].source))
+        items.append(f"- {text(one.because)}{unless} ({count(one.count, 'line')}, first {where})")
+    return ["## Looks bad and is not", "\n".join(items)] if items else []
 
 
 def _gaps(report: Report) -> list[str]:
