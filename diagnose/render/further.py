@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from diagnose.render.blocks import commands, head, next_test, quotes, remedy
+from diagnose.render.earlier import earlier_events, in_words
 from diagnose.render.evidence import cited, telling
 from diagnose.render.first_screen import MOST_TESTS_OF_SEARCH, asked_first, is_short, other_remedy, probe_of
 from diagnose.render.gaps import gaps_in_short
@@ -44,6 +45,7 @@ def further(report: Report, width: int, *, everything: bool) -> list[Line]:
         _weaker(report, width) if everything else [],
         _tests(report, width, faults, skip=_tests_above(report, faults)) if view != "healthy" else [],
         _contradictions(report, width),
+        _earlier(report, width),
         _differences(report, width),
         _harmless(report, width, everything=everything),
         _unexplained(report, width) if view != "undecided" else [],
@@ -219,6 +221,18 @@ def _contradictions(report: Report, width: int) -> list[Line]:
         lines += row(Span("!", "bad"), one.title, "", width)
         lines += quotes(cited(one.evidence), width, 6, indent=10)
     return [line(Span("CONTRADICTIONS", "bad")), *lines] if lines else []
+
+
+def _earlier(report: Report, width: int) -> list[Line]:
+    """What happened before the last boot and not since."""
+    events = earlier_events(report.diagnosis)
+    if not events:
+        return []
+    lines = titled(head("BEFORE THIS BOOT"), "accuses nothing today", width, "dim")
+    for one in events[:MOST_ROWS]:
+        lines += row(Span("·"), in_words(one), place(one.evidence[0].source), width, limit=3)
+    more = len(events) - MOST_ROWS
+    return lines + paragraph(f"and {more} more: --format json", width, LABEL, "dim") if more > 0 else lines
 
 
 def _harmless(report: Report, width: int, *, everything: bool) -> list[Line]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from diagnose.differences import Difference
+from diagnose.render.earlier import Earlier, earlier_events, in_words
 from diagnose.render.evidence import absences, cited, opposing, supporting, unknowns, unlooked
 from diagnose.render.gaps import unknown_parts
 from diagnose.render.harmless import Recognised, recognised
@@ -37,6 +38,7 @@ def report_json(report: Report, *, everything: bool = False) -> Node:
         "contradictions": [_contradiction(one) for one in diagnosis.contradictions],
         "machines": list(diagnosis.parts),
         "differences": [_difference(one) for one in report.differences],
+        "before_this_boot": [_earlier(one) for one in earlier_events(diagnosis)],
         "harmless": [_harmless(one) for one in recognised(diagnosis)],
         "unknown": unknown_parts(diagnosis),
         "stats": {
@@ -159,6 +161,11 @@ def _next_test(test: NextTest) -> Node:
         "needs_root": probe.root,
         "could_move": test.could_move,
     }
+
+
+def _earlier(one: Earlier) -> Node:
+    lines = [line_of(line, "earlier boot") for line in cited(one.evidence)]
+    return {"text": in_words(one), "time": one.time, "count": one.count, "evidence": lines}
 
 
 def _harmless(one: Recognised) -> Node:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from diagnose.render.blocks import command_lines, one_line
+from diagnose.render.earlier import earlier_events, in_words
 from diagnose.render.evidence import (
     Cited,
     absences,
@@ -65,6 +66,7 @@ def render_markdown(report: Report, *, everything: bool = False) -> str:
         *_symptoms(diagnosis.symptoms),
         *_tests(diagnosis.next_tests),
         *_contradictions(report),
+        *_earlier(report),
         *_differences(report),
         *(_harmless(report) if everything else []),
         *_gaps(report),
@@ -225,6 +227,11 @@ def _differences(report: Report) -> list[str]:
         mark = " **Splits the sick from the well.**" if one.splits else ""
         items.append(f"- {text(one.subject)}: {values}{mark}")
     return ["## The machines differ", "\n".join(items)] if items else []
+
+
+def _earlier(report: Report) -> list[str]:
+    items = [f"- {text(in_words(one))}" for one in earlier_events(report.diagnosis)]
+    return ["## Before this boot", "\n".join(items)] if items else []
 
 
 def _harmless(report: Report) -> list[str]:
