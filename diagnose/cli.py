@@ -14,7 +14,7 @@ import sys
 from contextlib import suppress
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -26,10 +26,8 @@ from kb.errors import DiagnoseError, InputError
 MANIFEST = "manifest.json"
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from diagnose.render.report import Report
-    from engine.result import Diagnosis, Finding
+    from engine.result import Diagnosis
 
 app = typer.Typer(
     name="diagnose",
@@ -68,6 +66,10 @@ Evidence = Annotated[list[str], typer.Argument(help="A bundle, an archive, a dir
 RuleDirs = Annotated[
     list[Path] | None,
     typer.Option("--rules", help="Directory with more rules; may be repeated.", show_default=False),
+]
+Run = Annotated[
+    int | None,
+    typer.Option("--run", help="Which run, where a log holds several; else the last.", min=1, show_default=False),
 ]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write the result there.", show_default=False)]
 
@@ -141,14 +143,15 @@ def explain(
     format: Annotated[Format, typer.Option("--format", help="Form of the report.")] = Format.text,  # noqa: A002
     output: Output = None,
     rules: RuleDirs = None,
+    run: Run = None,
     min_confidence: Annotated[float, typer.Option(help="Leave out causes below this.", min=0.0, max=1.0)] = 0.0,
     all: Annotated[bool, typer.Option("--all", help="Also show weak causes.")] = False,  # noqa: A002
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the answer.")] = False,
 ) -> None:
     """Infer the root causes from evidence and rank the remedies. Without INPUT: the newest bundle here."""
-    from diagnose.explain import explain as run
+    from diagnose.explain import explain as explained
 
-    report = run(inputs or [newest_bundle(Path())], rules or [])
+    report = explained(inputs or [newest_bundle(Path())], rules or [], run)
     shown = _above(report, min_confidence)
     write(rendered(shown, format.value, output, everything=all, quiet=quiet), output)
     raise typer.Exit(exit_status(report.diagnosis))
@@ -211,20 +214,16 @@ def why(
     inputs: Evidence,
     full: Annotated[bool, typer.Option("--full", help="Every line of the proof.")] = False,
     rules: RuleDirs = None,
+    run: Run = None,
 ) -> None:
     """Show the whole proof of one cause."""
-    from diagnose.explain import explain as run
+    from diagnose.explain import asked_about
     from diagnose.render.why import render_why, render_why_not
 
-    report = run(_known(cause, inputs, rules), rules or [])
-    found = _finding(cause, report.diagnosis)
+    asked, found, diagnosis = asked_about(cause, inputs, rules or [], run)
     if found is None:
-        write(
-            on_console(None, lambda console: render_why_not(_cause(cause, rules), report.diagnosis, console)),
-            None,
-        )
+        write(on_console(None, lambda console: render_why_not(asked, diagnosis, console)), None)
         raise typer.Exit(UNDECIDED)
-    diagnosis = report.diagnosis
     write(on_console(None, lambda console: render_why(found, console, full=full, diagnosis=diagnosis)), None)
 
 
@@ -233,38 +232,14 @@ def why_not(
     cause: Annotated[str, typer.Argument(help="Id of a cause that did not come out.")],
     inputs: Evidence,
     rules: RuleDirs = None,
+    run: Run = None,
 ) -> None:
     """Show what speaks against a cause, and which conditions or facts are missing."""
-    from diagnose.explain import explain as run
+    from diagnose.explain import asked_about
     from diagnose.render.why import render_why_not
 
-    report = run(_known(cause, inputs, rules), rules or [])
-    write(
-        on_console(None, lambda console: render_why_not(_cause(cause, rules), report.diagnosis, console)),
-        None,
-    )
-
-
-def _known(cause: str, inputs: Sequence[str], rules: list[Path] | None) -> Sequence[str]:
-    _cause(cause, rules)
-    return inputs
-
-
-def _cause(cause: str, rules: list[Path] | None) -> Any:
-    from diagnose.explain import rule_base
-
-    base = rule_base(rules or [])
-    if cause not in base.causes:
-        from difflib import get_close_matches
-
-        near = get_close_matches(cause, base.causes, 1)
-        hint = f"did you mean {near[0]}?" if near else "`diagnose rules list` shows all"
-        raise InputError(f"expected the id of a cause, found {cause!r}; {hint}")
-    return base.causes[cause]
-
-
-def _finding(cause: str, diagnosis: Diagnosis) -> Finding | None:
-    return next((one for one in (*diagnosis.findings, *diagnosis.weaker) if one.cause.cause == cause), None)
+    asked, _, diagnosis = asked_about(cause, inputs, rules or [], run)
+    write(on_console(None, lambda console: render_why_not(asked, diagnosis, console)), None)
 
 
 @app.command()

@@ -15,11 +15,15 @@ from collectors.scan import FileReading, read_all
 from diagnose import __version__
 from diagnose.differences import differences, with_faults
 from diagnose.render.report import Report, Stats, stands
+from engine.result import Diagnosis, Finding
 from engine.session import assess_parts
-from kb.errors import RuleErrors
+from kb.errors import InputError, RuleErrors
 from kb.evidence import Looked, Observed, Reading
 from kb.load import in_order, load_rules, read_rules, shipped_rules
-from kb.rule import RuleBase
+from kb.rule import Cause, RuleBase
+
+OF_AN_END = frozenset({"run_end", "run_outcome", "process_error", "process_exit"})
+"""Kinds of facts that tell that a run of a job came to an end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +47,16 @@ class Case:
         return [reading for reading in self.readings if isinstance(reading, Looked)]
 
 
-def read_case(paths: Sequence[str]) -> Case:
-    """The evidence of these inputs. Raises InputError where there is none."""
+def read_case(paths: Sequence[str], run: int | None = None) -> Case:
+    """The evidence of these inputs; of logs that hold several runs, only that one (1 is the first).
+
+    Raises InputError where there is no evidence, or no such run.
+    """
     opened = open_evidence(paths)
+    if run is not None:
+        from collectors.runs import only_run
+
+        opened.files = only_run(opened.files, run)
     files, readings = read_all(opened.files)
     parts = {
         f"host {host}" if host else "": tuple(dict.fromkeys([*part, *combine(part), *opened.unread]))
@@ -82,11 +93,22 @@ def rule_base(directories: Sequence[Path] = ()) -> RuleBase:
     return loaded.base
 
 
-def explain(paths: Sequence[str], rule_directories: Sequence[Path] = ()) -> Report:
-    """The report on this evidence. Raises InputError and RuleErrors."""
+def _runs(case: Case) -> dict[str, int]:
+    """The files that show more than one run, and how many; only files that tell of the end of one are searched."""
+    ended = {one.source.path for one in case.observed if one.fact.kind in OF_AN_END}
+    if not ended:
+        return {}
+    from collectors.runs import count_runs
+
+    counts = {file.path: count_runs(file) for file in case.opened.files if file.path in ended}
+    return {path: runs for path, runs in counts.items() if runs > 1}
+
+
+def explain(paths: Sequence[str], rule_directories: Sequence[Path] = (), run: int | None = None) -> Report:
+    """The report on this evidence; without `run`, on the last of each log. Raises InputError and RuleErrors."""
     started = time.perf_counter()
     base = rule_base(rule_directories)
-    case = read_case(paths)
+    case = read_case(paths, run)
     diagnosis = assess_parts(base, case.parts)
     faults = [one for one in diagnosis.findings if one.cause.kind == "fault" and stands(one)]
     sick = set(with_faults((about for one in faults for about in one.subjects), diagnosis.parts))
@@ -104,4 +126,24 @@ def explain(paths: Sequence[str], rule_directories: Sequence[Path] = ()) -> Repo
         ),
         probes=base.probes,
         differences=differences(case.parts, sick),
+        runs={} if run is not None else _runs(case),
     )
+
+
+def asked_about(
+    cause: str, paths: Sequence[str], rule_directories: Sequence[Path] = (), run: int | None = None
+) -> tuple[Cause, Finding | None, Diagnosis]:
+    """A cause by its id, what came of it on this evidence, and the whole diagnosis.
+
+    Raises InputError where there is no such cause, and what `explain` raises.
+    """
+    base = rule_base(rule_directories)
+    if cause not in base.causes:
+        from difflib import get_close_matches
+
+        near = get_close_matches(cause, base.causes, 1)
+        hint = f"did you mean {near[0]}?" if near else "`diagnose rules list` shows all"
+        raise InputError(f"expected the id of a cause, found {cause!r}; {hint}")
+    diagnosis = explain(paths, rule_directories, run).diagnosis
+    found = (one for one in (*diagnosis.findings, *diagnosis.weaker) if one.cause.cause == cause)
+    return base.causes[cause], next(found, None), diagnosis

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from collectors.readers._regex import regex
 from collectors.readers.launcher_prefixes import after_progress, without_launcher, without_stamp
 from collectors.readers.nccl_lines import nccl_lines
-from collectors.readers.run_start import START_MARKERS, shows_start
+from collectors.readers.run_start import END_MARKERS, START_MARKERS, of_last_run, shows_start
 from kb.evidence import Reader, Reading, Section
 from kb.facts.framework import GpuOom
 
@@ -57,10 +57,11 @@ _NCCL_MARKERS = ("Failed to CUDA malloc", "Failed to CUDA calloc", "'out of memo
 
 
 def read(section: Section) -> Iterator[Reading]:
-    """One fact for each rank, GPU and size of request that failed; an error that is printed twice counts once."""
+    """One fact for each rank, GPU and size of request that failed in the last run, however often printed."""
     seen: set[tuple[str | None, int | None, int | None, str]] = set()
     found = sorted((*_in_lines(section), *_in_nccl(section)), key=lambda one: one[1])
-    for fact, index in found[:MOST_OOMS]:
+    recent = of_last_run(section, {index for _, index in found})
+    for fact, index in [one for one in found if one[1] in recent][:MOST_OOMS]:
         key = (fact.rank, fact.gpu, fact.requested_mib, fact.reported_by)
         if key not in seen:
             seen.add(key)
@@ -159,4 +160,9 @@ def _int(text: str | None) -> int | None:
     return None if text is None else int(text)
 
 
-READER = Reader("gpu-oom", read, markers=(*_MARKERS, *_NCCL_MARKERS, *START_MARKERS))
+READER = Reader(
+    "gpu-oom",
+    read,
+    markers=(*_MARKERS, *_NCCL_MARKERS, *START_MARKERS),
+    lines=(*_MARKERS, *_NCCL_MARKERS, *START_MARKERS, *END_MARKERS),
+)

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from collectors.readers._regex import regex
 from collectors.readers.launcher_prefixes import clipped
-from collectors.readers.run_start import START_MARKERS, shows_start
+from collectors.readers.run_start import END_MARKERS, START_MARKERS, of_last_run, shows_start
 from kb.evidence import Reader, Reading, Section
 from kb.facts.framework import PortConflict
 
@@ -38,8 +38,8 @@ _GOES_ON = ("trying port", "trying next", "trying another", "using port", "NCCL 
 
 
 def read(section: Section) -> Iterator[Reading]:
-    """One fact for each port; a form that names no port is left out where another names one."""
-    found: dict[int | None, tuple[PortConflict, int]] = {}
+    """One fact for each port of the last run; a form that names no port is left out where another names one."""
+    conflicts: dict[int, PortConflict] = {}
     for index, whole in section.matching("ddress already in use", "EADDRINUSE", "in use", "errno: 98"):
         line = clipped(whole)
         if any(words in line for words in _GOES_ON):
@@ -49,7 +49,10 @@ def read(section: Section) -> Iterator[Reading]:
             parts = match.groupdict()
             port = int(parts["port"]) if parts.get("port") else None
             address = (parts.get("address") or "").strip("[]") or None
-            found.setdefault(port, (PortConflict(port=port, address=address), index))
+            conflicts[index] = PortConflict(port=port, address=address)
+    found: dict[int | None, tuple[PortConflict, int]] = {}
+    for index in sorted(of_last_run(section, conflicts)):
+        found.setdefault(conflicts[index].port, (conflicts[index], index))
     for port, (fact, index) in found.items():
         if port is not None or len(found) == 1:
             yield section.observe(fact, index)
@@ -62,4 +65,5 @@ READER = Reader(
     "port-conflict",
     read,
     markers=("ddress already in use", "EADDRINUSE", "is already in use", *START_MARKERS),
+    lines=("ddress already in use", "EADDRINUSE", "is already in use", *START_MARKERS, *END_MARKERS),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from kb.evidence import Section
 
@@ -69,14 +69,20 @@ def shows_start(section: Section) -> bool:
 
 
 def last_run(section: Section) -> int:
-    """The index of the line with which the last run in a log begins: a start after the end of another run."""
-    start, over = 0, False
-    for index, line in section.matching(*START_MARKERS, *END_MARKERS):
+    """The index of the line with which the last run in a log begins."""
+    return run_starts(section.lines)[-1]
+
+
+def run_starts(lines: Sequence[str]) -> list[int]:
+    """The indexes of the lines with which runs begin: the first, and each start after the end of another run."""
+    starts, over = [0], False
+    for index, line in enumerate(lines):
         if any(marker in line for marker in END_MARKERS):
             over = True
-        elif over:
-            start, over = index, False
-    return start
+        elif over and any(marker in line for marker in START_MARKERS):
+            starts.append(index)
+            over = False
+    return starts
 
 
 def of_last_run(section: Section, indexes: Collection[int]) -> frozenset[int]:

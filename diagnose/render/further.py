@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from diagnose.render import around
 from diagnose.render.blocks import commands, head, next_test, quotes, remedy
-from diagnose.render.earlier import earlier_events, in_words
-from diagnose.render.evidence import cited, telling
+from diagnose.render.evidence import telling
 from diagnose.render.first_screen import MOST_TESTS_OF_SEARCH, asked_first, is_short, other_remedy, probe_of
-from diagnose.render.gaps import gaps_in_short
-from diagnose.render.harmless import recognised
 from diagnose.render.layout import BLANK, LABEL, Line, Span, line, paragraph, row, titled
 from diagnose.render.report import (
     INSUFFICIENT,
@@ -28,9 +26,6 @@ from engine.result import Finding
 MOST_OTHERS = 4
 MOST_TESTS = 3
 MOST_ROWS = 8
-MOST_GAPS = 6
-MOST_DIFFERENCES = 6
-MOST_NAMES = 3
 NEAR = frozenset({"confirmed", "likely", "possible", "contradictory"})
 
 
@@ -44,12 +39,13 @@ def further(report: Report, width: int, *, everything: bool) -> list[Line]:
         _possible(report, width, faults) if view != "undecided" else [],
         _weaker(report, width) if everything else [],
         _tests(report, width, faults, skip=_tests_above(report, faults)) if view != "healthy" else [],
-        _contradictions(report, width),
-        _earlier(report, width),
-        _differences(report, width),
-        _harmless(report, width, everything=everything),
-        _unexplained(report, width) if view != "undecided" else [],
-        _gaps(report, width),
+        around.contradictions(report, width),
+        around.runs(report, width),
+        around.earlier(report, width),
+        around.differences(report, width),
+        around.harmless(report, width, everything=everything),
+        around.unexplained(report, width) if view != "undecided" else [],
+        around.gaps(report, width),
     ]
     return [one for section in sections if section for one in [BLANK, *section]]
 
@@ -208,90 +204,3 @@ def _on_first_screen(finding: Finding, report: Report) -> tuple[set[str], set[st
     if not finding.remedies:
         above |= {one.probe.id for one in tests_by_use(report.diagnosis, finding)[:1]}
     return above, {probe.id for probe in probes} - above
-
-
-def _contradictions(report: Report, width: int) -> list[Line]:
-    lines: list[Line] = []
-    for finding in (*report.diagnosis.findings, *report.diagnosis.weaker):
-        if finding.verdict == "contradictory":
-            cause = finding.cause.cause
-            text = f"One line proves {cause} and another refutes it: diagnose why {cause}"
-            lines += row(Span("!", "bad"), text, "", width)
-    for one in report.diagnosis.contradictions:
-        lines += row(Span("!", "bad"), one.title, "", width)
-        lines += quotes(cited(one.evidence), width, 6, indent=10)
-    return [line(Span("CONTRADICTIONS", "bad")), *lines] if lines else []
-
-
-def _earlier(report: Report, width: int) -> list[Line]:
-    """What happened before the last boot and not since."""
-    events = earlier_events(report.diagnosis)
-    if not events:
-        return []
-    lines = titled(head("BEFORE THIS BOOT"), "accuses nothing today", width, "dim")
-    for one in events[:MOST_ROWS]:
-        lines += row(Span("·"), in_words(one), place(one.evidence[0].source), width, limit=3)
-    more = len(events) - MOST_ROWS
-    return lines + paragraph(f"and {more} more: --format json", width, LABEL, "dim") if more > 0 else lines
-
-
-def _harmless(report: Report, width: int, *, everything: bool) -> list[Line]:
-    """Lines that look bad and are not: with `everything` each kind with the reason, else how many there are."""
-    found = recognised(report.diagnosis)
-    if not found:
-        return []
-    total = sum(one.count for one in found)
-    told = "1 line looks bad and is not" if total == 1 else f"{total} lines look bad and are not"
-    if not everything:
-        return titled(head("HARMLESS"), f"{told}: --all shows why", width, "dim")
-    lines = titled(head("HARMLESS"), told, width, "dim")
-    for one in found:
-        unless = f" Not so if {one.unless}." if one.unless else ""
-        lines += row(Span("·"), f"{one.because}{unless}", place(one.evidence[0].source), width, limit=4)
-        lines += quotes(cited(one.evidence, limit=1), width, 1, indent=10)
-    return lines
-
-
-def _differences(report: Report, width: int) -> list[Line]:
-    """In what the machines differ; what splits the sick from the well is marked."""
-    if not report.differences:
-        return []
-    legend = "* splits the sick ones from the well" if any(one.splits for one in report.differences) else ""
-    lines = titled(head("THE MACHINES DIFFER"), legend, width, "dim")
-    for one in report.differences[:MOST_DIFFERENCES]:
-        values = "; ".join(f"{value} on {_names(names)}" for value, names in one.machines.items())
-        label = Span("*", "bad") if one.splits else Span("·")
-        lines += row(label, f"{one.subject}: {values}", place(one.evidence[0].source), width, limit=3)
-    more = len(report.differences) - MOST_DIFFERENCES
-    return lines + paragraph(f"and {more} more: --format json", width, LABEL, "dim") if more > 0 else lines
-
-
-def _names(names: Sequence[str]) -> str:
-    """A few names of machines, or how many there are."""
-    plain = [name.removeprefix("host ") for name in names]
-    return ", ".join(plain) if len(plain) <= MOST_NAMES else f"{len(plain)} machines"
-
-
-def _unexplained(report: Report, width: int) -> list[Line]:
-    """Symptoms that no standing cause explains."""
-    lines: list[Line] = []
-    for seen in report.diagnosis.symptoms:
-        if not seen.explained_by:
-            evidence = cited(seen.evidence)
-            where = place(evidence[0].source) if evidence else ""
-            lines += row(Span("·"), f"{seen.rule.title} ({seen.about})", where, width)
-    return [line(head("NOT EXPLAINED")), *lines] if lines else []
-
-
-def _gaps(report: Report, width: int) -> list[Line]:
-    parts = gaps_in_short(report.diagnosis)
-    if not parts:
-        return []
-    lines = [line(head("NOT OR ONLY PARTLY READ"))]
-    for one in parts[:MOST_GAPS]:
-        lines += row(
-            Span("·"), f"{one['what']}: {one['consequence']}", one["reason"].replace("-", " "), width, limit=3
-        )
-    if len(parts) > MOST_GAPS:
-        lines += paragraph(f"and {len(parts) - MOST_GAPS} more: diagnose facts", width, LABEL, "dim")
-    return lines

@@ -47,6 +47,8 @@ class Report:
 
     differences: Sequence[Difference] = ()
     """In what the machines differ, where there are several."""
+    runs: Mapping[str, int] = field(default_factory=dict)
+    """Files that hold several runs of a job, of which the last was looked at, and how many."""
 
     def probe(self, ask: str | None, kinds: Sequence[str] = ()) -> Probe | None:
         """The probe that a clause asks for; where it asks for none, the first that brings one of these kinds."""

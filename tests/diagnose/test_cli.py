@@ -447,3 +447,25 @@ def test_nothing_on_standard_input_is_told():
     told = "diagnose: expected evidence, found none in -; give a bundle, a directory, a log or an archive\n"
 
     assert in_shell("<&-", "explain", "-") == (2, "", told)
+
+
+TWO_RUNS = """\
+server_args=ServerArgs(model_path='m', tp_size=2)
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 1 has a total capacity of 79.15 GiB of which 1.00 GiB is free.
+Received sigquit from a child process. It usually means the child failed.
+server_args=ServerArgs(model_path='m', tp_size=2)
+[2025-01-01 10:10:40] The server is fired up and ready to roll!
+"""  # noqa: E501 - a line of the log as it is
+
+
+def test_the_last_run_counts_unless_another_is_asked_for(run, tmp_path):
+    (tmp_path / "job.log").write_text(TWO_RUNS)
+
+    _, last, _ = run("explain", tmp_path)
+    _, first, _ = run("explain", tmp_path, "--run", "1")
+    last = " ".join(last.split())
+
+    assert "state.healthy" in last
+    assert "job.log holds 2 runs of the job; this is about the last (--run 1 for the first)" in last
+    assert "memory.gpu-oom" in first
+    assert run("explain", tmp_path, "--run", "9")[0] == 2
