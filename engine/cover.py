@@ -7,10 +7,11 @@ its root.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 
 from engine.result import Finding, Hypothesis, Rival, SymptomSeen
 from engine.weigh import CONCLUSIVE, standing
+from kb.evidence import Observed
 from kb.rule import Verdict
 
 STANDING: tuple[Verdict, ...] = ("confirmed", "likely")
@@ -18,15 +19,18 @@ CURVE_MIDDLE = 6
 CURVE_WIDTH = 12
 CONFIRMED_SCORE = 24
 CONTRADICTORY_SCORE = 0
+DOUBT = 5
+"""Decibans that a contradiction between sources takes from what rests on either of them."""
 SET_ASIDE = 0.3
 """At most so sure is a fallback that a better cause makes superfluous."""
 
 
-def confidence(hypothesis: Hypothesis) -> float:
+def confidence(hypothesis: Hypothesis, doubted: Container[Observed] = frozenset()) -> float:
     """The probability that stands for a ledger, between 0 and 1.
 
     One curve for all: 1 / (1 + 10^((6 - score) / 12)). A score of +10 is 0.68, +20 is 0.94. A conclusive
-    line stands for a score of at least 24 (0.97) or at most -24; a contradiction for 0.
+    line stands for a score of at least 24 (0.97) or at most -24; a contradiction for 0. What rests on facts that
+    another source contradicts (`doubted`) counts DOUBT decibans less.
     """
     score = hypothesis.score
     if hypothesis.verdict == "confirmed":
@@ -35,13 +39,25 @@ def confidence(hypothesis: Hypothesis) -> float:
         score = min(-CONFIRMED_SCORE, score)
     elif hypothesis.verdict == "contradictory":
         score = CONTRADICTORY_SCORE
+    if doubted and any(root in doubted for one in _rests_on(hypothesis) for root in one.roots()):
+        score -= DOUBT
     return 1 / (1 + 10 ** ((CURVE_MIDDLE - score) / CURVE_WIDTH))
 
 
+def _rests_on(hypothesis: Hypothesis) -> Iterator[Observed]:
+    yield from hypothesis.bindings.values()
+    for line in hypothesis.ledger:
+        if line.decibans > 0:
+            yield from line.evidence
+
+
 def cover(
-    proposed: Sequence[Hypothesis], symptoms: Sequence[SymptomSeen]
+    proposed: Sequence[Hypothesis], symptoms: Sequence[SymptomSeen], doubted: Container[Observed] = frozenset()
 ) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
-    """The findings to report, in the order of the report, and all the weaker ones."""
+    """The findings to report, in the order of the report, and all the weaker ones.
+
+    `doubted` are observations that another source contradicts.
+    """
     ranked = sorted(proposed, key=lambda one: (-standing(one), one.cause.cause, one.about))
     explained = {id(one): _explains(one, symptoms) for one in ranked}
     given_way = _given_way(ranked, explained)
@@ -49,7 +65,7 @@ def cover(
     findings = [
         Finding(
             hypothesis=one,
-            confidence=min(confidence(one), SET_ASIDE) if id(one) in given_way else confidence(one),
+            confidence=min(confidence(one, doubted), SET_ASIDE if id(one) in given_way else 1.0),
             explains=explained[id(one)],
             subjects=(one.about,),
             consequence_of=roots.get(one.cause.cause) if one.verdict in STANDING else None,

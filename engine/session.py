@@ -80,7 +80,8 @@ def assess_parts(base: RuleBase, parts: Mapping[str, Iterable[Reading]], *, engi
     last = _run(late, (), (*memory, *outcome), looked, engine)
     judged, declined_late = hypotheses(late, last.evidence)
     matches_of |= {id(hypothesis): last.evidence.matches for hypothesis in judged}
-    reported, weaker = cover((*(hypothesis for hypothesis, _ in proposed.values()), *judged), seen)
+    doubted = {root for one in memory if isinstance(one.fact, Disagreement) for root in one.roots()}
+    reported, weaker = cover((*(hypothesis for hypothesis, _ in proposed.values()), *judged), seen, doubted)
 
     complete = next(iter(passes.values())).evidence.coverage.complete
     return Diagnosis(

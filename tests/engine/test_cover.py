@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
-from byhand import cause, symptom
+from byhand import cause, symptom, thing
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.cover import confidence, cover
 from engine.result import Finding, Hypothesis, LedgerLine, SymptomSeen
 from engine.weigh import CONCLUSIVE
+from kb.evidence import Observed, Source
 from kb.rule import Verdict
 
 CONCLUSIONS = {"confirmed": [1], "ruled-out": [-1], "contradictory": [1, -1]}
@@ -334,3 +337,15 @@ def test_nothing_is_lost_and_the_order_of_hypotheses_is_of_no_matter(hypotheses,
 
     assert sorted(ids((*reported, *weaker))) == sorted(one.cause.cause for one in hypotheses)
     assert cover(shuffled, symptoms) == (reported, weaker)
+
+
+def test_what_rests_on_a_contradicted_fact_is_less_sure():
+    """Whether it proposed the cause or speaks for it, and also where it was combined with others."""
+    read = Observed(thing(1), Source("a.txt", 1, 1, "line"))
+    combined = Observed(thing(2), read.source, (read,))
+    line = LedgerLine("c", "for", "true", 20, conclusive=False, says="", evidence=(combined,))
+    sure = proposed("a.b", 20)
+
+    for one in (replace(sure, bindings={"it": read}), replace(sure, ledger=(line,))):
+        assert confidence(one, {read}) == pytest.approx(1 / (1 + 10 ** ((6 - 15) / 12)))
+        assert confidence(one) == confidence(sure) == confidence(sure, {read})
