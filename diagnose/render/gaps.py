@@ -9,6 +9,15 @@ from diagnose.render.words import plain_kind
 from engine.result import Diagnosis
 from kb.evidence import Looked
 
+KERNEL_LOG = frozenset(
+    {
+        *("logged_xid", "xid_event", "sxid_event", "nvlink_fault", "driver_trouble", "module_load_problem"),
+        *("iommu_fault", "gpu_dma_fault", "pcie_error", "pcie_link_event", "gpu_link_error", "bar_problem"),
+        *("oom_kill", "hung_task", "cpu_lockup", "process_crash", "machine_check", "api_mismatch"),
+    }
+)
+"""Kinds of facts that are read from the kernel's log."""
+
 
 class Gap(TypedDict):
     """An entry of the report's `unknown`."""
@@ -24,7 +33,7 @@ def unknown_parts(diagnosis: Diagnosis) -> list[Gap]:
         Gap(
             what=f"{plain_kind(kind)} in {', '.join(where)}",
             reason=reason,
-            consequence=_consequence(kind, diagnosis),
+            consequence=_consequence(kind, reason, diagnosis),
         )
         for (kind, reason), where in _partly(diagnosis.looked).items()
     ]
@@ -37,7 +46,7 @@ def gaps_in_short(diagnosis: Diagnosis) -> list[Gap]:
     complete = {one.kind for one in diagnosis.looked if one.complete}
     for (kind, reason), where in _partly(diagnosis.looked).items():
         if kind not in complete:
-            key = ", ".join(where), reason, _consequence(kind, diagnosis)
+            key = ", ".join(where), reason, _consequence(kind, reason, diagnosis)
             together.setdefault(key, []).append(plain_kind(kind))
     return [
         Gap(what=f"{', '.join(kinds)} in {where}", reason=reason, consequence=consequence)
@@ -54,11 +63,18 @@ def _partly(looked: Sequence[Looked]) -> dict[tuple[str, str], list[str]]:
     return partly
 
 
-def _consequence(kind: str, diagnosis: Diagnosis) -> str:
+def _consequence(kind: str, reason: str, diagnosis: Diagnosis) -> str:
+    """What follows from it that facts of this kind were looked for in part only, in one sentence."""
     if any(one.kind == kind and one.complete for one in diagnosis.looked):
         return "looked for completely elsewhere; what only this source had is lost"
+    if reason == "truncated" and kind in KERNEL_LOG:
+        return "the kernel log is cut or does not go back to the boot: an earlier fault can't be ruled out"
     if any(one.fact.kind == kind for one in diagnosis.observed):
         return "there may be more than was read"
+    if reason == "no-permission":
+        return "nobody was allowed to look: collect again as root"
+    if reason == "timed-out":
+        return "no answer came in time, which may be the fault's own doing"
     return "that none was found proves nothing"
 
 
