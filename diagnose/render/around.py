@@ -27,7 +27,8 @@ def contradictions(report: Report, width: int) -> list[Line]:
             cause = finding.cause.cause
             text = f"One line proves {cause} and another refutes it: diagnose why {cause}"
             lines += row(Span("!", "bad"), text, "", width)
-    for one in report.diagnosis.contradictions:
+    by_title = {one.title: one for one in reversed(report.diagnosis.contradictions)}
+    for one in list(by_title.values())[::-1][:MOST_EVENTS]:
         lines += row(Span("!", "bad"), one.title, "", width)
         lines += quotes(cited(one.evidence), width, 6, indent=10)
     return [line(Span("CONTRADICTIONS", "bad")), *lines] if lines else []

@@ -24,6 +24,7 @@ from diagnose.render.words import VERDICTS, margin, place, remedy_terms, signed
 from engine.result import Finding
 
 MOST_OTHERS = 4
+MOST_SUBJECTS = 8
 MOST_TESTS = 3
 MOST_ROWS = 8
 NEAR = frozenset({"confirmed", "likely", "possible", "contradictory"})
@@ -58,12 +59,15 @@ def _tests_above(report: Report, faults: Sequence[Finding]) -> int:
 
 
 def _of_fault(faults: Sequence[Finding], report: Report, width: int) -> list[list[Line]]:
-    first, *others = faults
+    first, *rest = faults
+    elsewhere = _elsewhere(rest)
+    others = [one for one in elsewhere if one != first.cause.cause]
     return [
         _follows(first, report, width),
         _tries(first, width) if is_search(first, report.diagnosis) else _other_remedies(first, width),
-        *(_other_fault(one, first, report, width) for one in others[:MOST_OTHERS]),
-        _more_faults(others[MOST_OTHERS:], width),
+        _the_same(elsewhere.get(first.cause.cause, ()), width),
+        *(_other_fault(elsewhere[one], first, report, width) for one in others[:MOST_OTHERS]),
+        _more_faults([elsewhere[one][0] for one in others[MOST_OTHERS:]], width),
         _rivals(first, [*faults, *consequences(first, report.diagnosis)], report, width),
     ]
 
@@ -105,10 +109,36 @@ def _other_remedies(finding: Finding, width: int) -> list[Line]:
     return lines
 
 
-def _other_fault(finding: Finding, first: Finding, report: Report, width: int) -> list[Line]:
-    """Another standing fault: what, where, its strongest lines, its first remedy."""
+def _elsewhere(faults: Sequence[Finding]) -> dict[str, list[Finding]]:
+    """The faults of each cause, in order: the same cause may be found in several places."""
+    found: dict[str, list[Finding]] = {}
+    for one in faults:
+        found.setdefault(one.cause.cause, []).append(one)
+    return found
+
+
+def _subjects(findings: Sequence[Finding]) -> str:
+    """What findings of one cause are about: a few names, and how many more."""
+    names = [subject for one in findings for subject in one.subjects]
+    more = len(names) - MOST_SUBJECTS
+    return ", ".join(names[:MOST_SUBJECTS]) + (f" and {more} more" if more > 0 else "")
+
+
+def _the_same(findings: Sequence[Finding], width: int) -> list[Line]:
+    """Where else the first cause is found."""
+    if not findings:
+        return []
+    certainty = " or ".join(dict.fromkeys(VERDICTS[one.verdict].lower() for one in findings))
+    lines = titled(head("THE SAME ELSEWHERE"), f"{_subjects(findings)} ({certainty})", width, limit=4)
+    where = [place(cite[0].source) for one in findings[:MOST_SUBJECTS] if (cite := telling(one.hypothesis))]
+    return lines + paragraph(", ".join(where), width, 2, "dim", limit=3)
+
+
+def _other_fault(findings: Sequence[Finding], first: Finding, report: Report, width: int) -> list[Line]:
+    """Another standing fault: what, where, the strongest lines of its first place, its first remedy."""
+    finding = findings[0]
     style = "bad" if finding.verdict == "confirmed" else "warn"
-    about = " · ".join([finding.cause.cause, *finding.subjects, _beside(finding, first)])
+    about = " · ".join([finding.cause.cause, _subjects(findings), _beside(finding, first)])
     lines = titled(Span(VERDICTS[finding.verdict], style), finding.cause.title, width, "head", limit=3)
     lines += [*paragraph(about, width, 2, "dim", limit=2), *quotes(telling(finding.hypothesis), width, 5)]
     if finding.remedies:
@@ -119,14 +149,11 @@ def _other_fault(finding: Finding, first: Finding, report: Report, width: int) -
             *commands(offer.run, offer.remedy.run, 6),
         ]
     lines += paragraph(f"The proof: diagnose why {finding.cause.cause}", width, 2, "dim")
-    same = finding.cause.cause == first.cause.cause
-    return lines if same else lines + _follows(finding, report, width)
+    return lines + _follows(finding, report, width)
 
 
 def _beside(finding: Finding, first: Finding) -> str:
     """What a fault is beside the first one."""
-    if finding.cause.cause == first.cause.cause:
-        return "the same cause elsewhere"
     rival = next((one for one in first.rivals if one.cause == finding.cause.cause), None)
     return f"rival of the first, {margin(rival)}" if rival else "a separate fault"
 

@@ -159,11 +159,13 @@ def test_a_rival_that_stands_is_announced_with_its_margin(printed):
 def test_the_same_cause_elsewhere_is_named_in_one_line(printed):
     """Eight GPUs with one fault are one story."""
     first = samples.likely().diagnosis.findings[0]
-    other = replace(first, hypothesis=replace(first.hypothesis, about="GPU 0000:41:00.0"))
+    about = "GPU 0000:41:00.0"
+    other = replace(first, hypothesis=replace(first.hypothesis, about=about), subjects=(about,))
     text = text_of(printed, with_second(samples.likely(), other))
 
     assert "  The same for GPU 0000:41:00.0\n" in text[: text.index("HOW SURE")]
-    assert "the same cause elsewhere" in text
+    assert "THE SAME ELSEWHERE  GPU 0000:41:00.0 (likely)\n" in text
+    assert " ".join(text.split()).count(first.cause.title) == 1
 
 
 def test_a_fault_without_a_remedy_shows_the_next_test_instead(printed):
