@@ -13,9 +13,10 @@ import typer
 from kb.errors import DiagnoseError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from kb.load import LoadedRules
+    from kb.rule import Cause, RuleBase
 
 app = typer.Typer(help="What the rules say, and the kit to write them.", no_args_is_help=True)
 
@@ -87,13 +88,22 @@ def lint(paths: Paths = None) -> None:
 
 
 @app.command("test")
-def run_examples(paths: Paths = None) -> None:
+def run_examples(
+    paths: Paths = None,
+    mutate: Annotated[
+        bool,
+        typer.Option("--mutate", help="Change each test and weight in turn; print what no example notices."),
+    ] = False,
+) -> None:
     """Check rules and run the examples in them; print those that fail, and end with 1 where one does."""
     from diagnose import rules_kit
     from diagnose.rules_examples import run_example
 
     loaded = _sound_rules(paths)
     causes = rules_kit.causes_under(loaded, paths)
+    if mutate:
+        _print_survivors(loaded.base, causes)
+        return
     runs = [run_example(loaded.base, cause, example) for cause in causes for example in cause.examples]
     failed = [run for run in runs if run.faults]
     for run in failed:
@@ -103,6 +113,20 @@ def run_examples(paths: Paths = None) -> None:
     typer.echo(summary, err=True)
     if failed:
         raise typer.Exit(1)
+
+
+def _print_survivors(base: RuleBase, causes: Sequence[Cause]) -> None:
+    """Prints the changes that no example notices, cause by cause, and the share of those that one does."""
+    from diagnose.rules_mutate import survivors
+
+    alive = total = 0
+    for cause in causes:
+        changes, of_cause = survivors(base, cause)
+        alive, total = alive + len(changes), total + of_cause
+        typer.echo(f"{cause.cause}: {of_cause - len(changes)} of {of_cause} changes are noticed")
+        typer.echo("".join(f"  {change}\n" for change in changes), nl=False)
+    share = 100 * (total - alive) // total if total else 100
+    typer.echo(f"{_count(total, 'change')} of {_count(len(causes), 'cause')}, {share} % noticed", err=True)
 
 
 @app.command()

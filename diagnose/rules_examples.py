@@ -57,7 +57,7 @@ class ExampleRun:
         ]
 
 
-def run_example(base: RuleBase, cause: Cause, example: Example) -> ExampleRun:
+def run_example(base: RuleBase, cause: Cause, example: Example, *, engine: str = "auto") -> ExampleRun:
     """The outcome of one example.
 
     Other causes can change only what states are asked (the outcome of all), so they are left out elsewhere.
@@ -67,7 +67,7 @@ def run_example(base: RuleBase, cause: Cause, example: Example) -> ExampleRun:
 
     if cause.kind == "fault":
         base = base.model_copy(update={"causes": {cause.cause: cause}})
-    diagnosis = assess(base, example_readings(example))
+    diagnosis = assess(base, example_readings(example), engine=engine)
     findings = [one for one in (*diagnosis.findings, *diagnosis.weaker) if one.cause.cause == cause.cause]
     best = max(findings, key=lambda one: standing(one.hypothesis), default=None)
     reason = diagnosis.not_applicable.get(cause.cause, "")

@@ -1,0 +1,109 @@
+"""Mutants of a rule: each differs from it in one place, and should be killed by one of its examples.
+
+A mutant that no example kills shows a clause, a weight or a test of which nobody has said what it is for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from diagnose.rules_examples import run_example
+from kb.pattern import FieldTest, Operator, Pattern, Patterns
+from kb.rule import Cause, Clause, RuleBase, Weight
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    Side = Literal["for_", "against"]
+
+OPPOSITE: dict[Operator, Operator] = {
+    "is": "not",
+    "not": "is",
+    "lt": "ge",
+    "ge": "lt",
+    "le": "gt",
+    "gt": "le",
+}
+WEAKER: dict[Weight, Weight] = {"conclusive": "strong", "strong": "moderate", "moderate": "weak"}
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """One rule with one change, and the change in words."""
+
+    cause: Cause
+    change: str
+
+
+def mutants(cause: Cause) -> Iterator[Mutant]:
+    """All mutants of a cause: its tests turned round or left out, its clauses left out, turned or weakened."""
+    for patterns, change in _patterns(cause.requires, "requires"):
+        if patterns:
+            yield Mutant(cause.model_copy(update={"requires": patterns}), change)
+    sides: tuple[Side, ...] = ("for_", "against")
+    for side in sides:
+        clauses: tuple[Clause, ...] = getattr(cause, side)
+        for index, clause in enumerate(clauses):
+            for changed, change in _clauses(clause):
+                rest = (*clauses[:index], *changed, *clauses[index + 1 :])
+                yield Mutant(cause.model_copy(update={side: rest}), f"{clause.name}: {change}")
+            yield Mutant(_turned(cause, side, index), f"{clause.name}: moved to the other side")
+
+
+def survivors(base: RuleBase, cause: Cause) -> tuple[list[str], int]:
+    """The changes that no example of the cause notices, and how many mutants there are."""
+    alive: list[str] = []
+    total = 0
+    for mutant in mutants(cause):
+        total += 1
+        changed = base.model_copy(update={"causes": {**base.causes, cause.cause: mutant.cause}})
+        if not any(
+            run_example(changed, mutant.cause, example, engine="plain").faults for example in cause.examples
+        ):
+            alive.append(mutant.change)
+    return alive, total
+
+
+def _turned(cause: Cause, side: Side, index: int) -> Cause:
+    """A clause for it speaks against it, and the other way round."""
+    other: Side = "against" if side == "for_" else "for_"
+    clauses: tuple[Clause, ...] = getattr(cause, side)
+    moved = clauses[index]
+    rest = (*clauses[:index], *clauses[index + 1 :])
+    return cause.model_copy(update={side: rest, other: (*getattr(cause, other), moved)})
+
+
+def _clauses(clause: Clause) -> Iterator[tuple[tuple[Clause, ...], str]]:
+    yield (), "left out"
+    if clause.weight in WEAKER:
+        weaker = WEAKER[clause.weight]
+        yield (clause.model_copy(update={"weight": weaker}),), f"{weaker} instead of {clause.weight}"
+    if clause.otherwise is not None:
+        yield (clause.model_copy(update={"otherwise": None}),), "without its otherwise"
+    if clause.unless:
+        yield (clause.model_copy(update={"unless": ()}),), "without its unless"
+    for number, choice in enumerate(clause.when):
+        for patterns, change in _patterns(choice, "when"):
+            if patterns:
+                when = (*clause.when[:number], patterns, *clause.when[number + 1 :])
+                yield (clause.model_copy(update={"when": when}),), change
+
+
+def _patterns(patterns: Patterns, where: str) -> Iterator[tuple[Patterns, str]]:
+    """The patterns with one test turned round or left out."""
+    for place, pattern in enumerate(patterns):
+        for index, test in enumerate(pattern.tests):
+            name = f"{where} {pattern.binding}.{test.field}"
+            for tests, change in _tests(pattern.tests, index, test):
+                changed = Pattern(binding=pattern.binding, fact=pattern.fact, tests=tests)
+                yield (*patterns[:place], changed, *patterns[place + 1 :]), f"{name} {change}"
+
+
+def _tests(tests: Sequence[FieldTest], index: int, test: FieldTest) -> Iterator[tuple[tuple[FieldTest, ...], str]]:
+    before, after = tuple(tests[:index]), tuple(tests[index + 1 :])
+    if test.op in OPPOSITE:
+        turned = test.model_copy(update={"op": OPPOSITE[test.op]})
+        yield (*before, turned, *after), f"{turned.op} instead of {test.op}"
+    yield (*before, *after), "not tested"
