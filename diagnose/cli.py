@@ -194,6 +194,9 @@ def _above(report: Report, min_confidence: float) -> Report:
 def facts(
     inputs: Evidence,
     format: Annotated[FactsFormat, typer.Option("--format", help="Form of the list.")] = FactsFormat.text,  # noqa: A002
+    as_example: Annotated[
+        bool, typer.Option("--as-example", help="In the form that examples of rules take.")
+    ] = False,
     output: Output = None,
 ) -> None:
     """Show what was read from where: every fact with its source, every file with the readers that took it."""
@@ -201,7 +204,11 @@ def facts(
     from diagnose.render import facts as render
 
     case = read_case(inputs)
-    if format is FactsFormat.json:
+    if as_example:
+        from diagnose.as_example import example_lines
+
+        text = "".join(f"{line}\n" for line in example_lines(case.observed, case.looked))
+    elif format is FactsFormat.json:
         text = as_json(render.facts_json(case.files, case.observed, case.looked))
     else:
         text = on_console(output, lambda c: render.facts_text(case.files, case.observed, case.looked, c))

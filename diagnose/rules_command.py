@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import click
 import typer
 
 from kb.errors import DiagnoseError
@@ -15,6 +17,7 @@ from kb.errors import DiagnoseError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from diagnose.explain import Case
     from kb.load import LoadedRules
     from kb.rule import Cause, RuleBase
 
@@ -113,6 +116,47 @@ def run_examples(
     typer.echo(summary, err=True)
     if failed:
         raise typer.Exit(1)
+
+
+@app.command("try")
+def try_rule(
+    rule: Annotated[Path, typer.Argument(metavar="RULE", help="Rule file or directory of rules.")],
+    inputs: Annotated[list[str], typer.Argument(metavar="INPUT...", help="Evidence to try it on.")],
+    watch: Annotated[bool, typer.Option("--watch", help="Try again each time that the rule is saved.")] = False,
+) -> None:
+    """Show why a rule comes out, or does not, on some evidence."""
+    from diagnose.explain import read_case
+    from diagnose.rules_try import each_change
+
+    with _usage_errors():
+        case = read_case(inputs)
+    if not watch:
+        _print_tried(rule, case)
+        return
+    for _ in each_change(rule):
+        click.clear()
+        with suppress(typer.Exit):
+            _print_tried(rule, case)
+
+
+def _print_tried(rule: Path, case: Case) -> None:
+    """Prints the proof of each cause, or what it lacks; where the rules have faults, those, and ends with 1."""
+    from diagnose.output import on_console, write
+    from diagnose.render.why import render_why, render_why_not
+    from diagnose.rules_try import tried
+
+    with _usage_errors():
+        found, faults = tried(rule, case)
+    for fault in faults:
+        typer.echo(str(fault))
+    if faults:
+        raise typer.Exit(1)
+    for cause, finding, diagnosis in found:
+        if finding is None:
+            show = partial(render_why_not, cause, diagnosis)
+        else:
+            show = partial(render_why, finding, full=True, diagnosis=diagnosis)
+        write(on_console(None, show), None)
 
 
 def _print_survivors(base: RuleBase, causes: Sequence[Cause]) -> None:
