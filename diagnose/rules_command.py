@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import click
 import typer
 
 from kb.errors import DiagnoseError
@@ -22,6 +21,10 @@ if TYPE_CHECKING:
     from kb.rule import Cause, RuleBase
 
 app = typer.Typer(help="What the rules say, and the kit to write them.", no_args_is_help=True)
+
+
+CLEAR = "\x1b[2J\x1b[H"
+"""Empties a terminal; left out where there is none."""
 
 
 class ListFormat(str, Enum):
@@ -134,7 +137,7 @@ def try_rule(
         _print_tried(rule, case)
         return
     for _ in each_change(rule):
-        click.clear()
+        typer.echo(CLEAR, nl=False)
         with suppress(typer.Exit):
             _print_tried(rule, case)
 
