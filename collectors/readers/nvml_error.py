@@ -122,7 +122,10 @@ def _of_nvidia_smi(section: Section, line: str) -> NvmlError | None:
     if match and is_lead(line[: match.start()]):
         lost = re.match(r"unknown error|gpu is lost|not found", match["text"].strip(), re.IGNORECASE)
         return NvmlError(
-            problem="gpu-lost" if lost else _problem(match["text"]), tool="nvidia-smi", bdf=match["bdf"]
+            problem="gpu-lost" if lost else _problem(match["text"]),
+            tool="nvidia-smi",
+            bdf=match["bdf"],
+            vague=lost is not None and "lost" not in lost[0].lower(),
         )
     return None
 
