@@ -18,14 +18,14 @@ class GpuKey(NamedTuple):
     """What a GPU is known by: its address, else its number, else nothing."""
 
     bdf: str | None
-    index: int | None
+    number: int | None
 
     @property
     def name(self) -> str:
         """In words."""
         if self.bdf is not None:
             return f"GPU {self.bdf}"
-        return "a GPU" if self.index is None else f"GPU number {self.index}"
+        return "a GPU" if self.number is None else f"GPU number {self.number}"
 
 
 NO_GPU = GpuKey(None, None)
@@ -52,7 +52,7 @@ class Cases:
         return self._uuids.get(uuid) if uuid else None
 
     def add(self, bdf: str | None, index: int | None, seen: Observed, *, what: str = "", **fields: Any) -> None:
-        """Takes in what one fact says. Flags stay set, numbers in lists are gathered, else the first one counts."""
+        """Takes in what one fact says. Flags stay set, lists grow, else the graver or the first one counts."""
         key = self.key(bdf, index)
         said = self.said.setdefault(key, {"what": what} if what else {})
         basis = self._basis.setdefault(key, [])
@@ -72,7 +72,7 @@ class Cases:
         self._joined = True
         return self.said
 
-    def keys(self) -> set[GpuKey]:
+    def affected(self) -> set[GpuKey]:
         """The GPUs that have it."""
         return set(self.joined())
 
@@ -85,7 +85,7 @@ class Cases:
                 if name != "what"
             }
             name = key.name.replace("GPU", said["what"], 1) if "what" in said else key.name
-            fact = self._type.model_validate({"index": key.index, **fields, "name": name, "bdf": key.bdf})
+            fact = self._type.model_validate({"index": key.number, **fields, "name": name, "bdf": key.bdf})
             yield derived(fact, self._basis[key])
 
 

@@ -114,7 +114,9 @@ def _held_down(facts: Facts) -> Cases:
             cases.add(None, result.gpu, seen, reason=reason)
     for warmth, seen in facts.of(GpuTemperature):
         hot = warmth.state in {"at-limit", "at-slowdown", "at-shutdown"}
-        if warmth.state in {"at-slowdown", "at-shutdown"} or (hot and cases.key(warmth.bdf, warmth.index) in cases.said):
+        if warmth.state in {"at-slowdown", "at-shutdown"} or (
+            hot and cases.key(warmth.bdf, warmth.index) in cases.said
+        ):
             cases.add(
                 warmth.bdf, warmth.index, seen, reason="heat", at_limit=True, temperature_c=warmth.temperature_c
             )

@@ -31,7 +31,7 @@ def combine(facts: Facts) -> Iterator[Reading]:
     """LostGpu, FaultyGpuMemory, GspTrouble, NvlinkTrouble and GpuResetDue for each GPU that has it."""
     facts = facts.and_also(xids.combine(facts))
     lost = _lost(facts)
-    memory, gsp, nvlink = _memory(facts), _gsp(facts, lost), _nvlink(facts)
+    memory, gsp, nvlink = _memory(facts), _gsp(facts), _nvlink(facts)
     for cases in (lost, memory, gsp, nvlink):
         yield from cases.readings()
     yield from _resets(facts, (lost, memory, gsp, nvlink)).readings()
@@ -82,11 +82,10 @@ def _lost(facts: Facts) -> Cases:
 def _memory(facts: Facts) -> Cases:
     cases = Cases(facts, FaultyGpuMemory)
     for xid, seen in _xids(facts, "memory"):
-        more = {"in_sram": True} if xid.code == 172 else {}
         many = xid.code in {48, 171, 172} and xid.count >= _MANY_ERRORS
         cases.add(
             xid.bdf, None, seen, uncorrected=True, by_driver=True, xids=xid.code,
-            uncontained=xid.code == 95, repeated=many, **more,
+            uncontained=xid.code == 95, repeated=many, in_sram=xid.code == 172,
         )  # fmt: skip
     for xid, seen in _xids(facts, "remap", "remap-failed"):
         waits = xid.group == "remap"
@@ -95,14 +94,13 @@ def _memory(facts: Facts) -> Cases:
         _add_repair(cases, repair, seen)
     for counts, seen in facts.of(GpuEccCounts):
         if counts.scope == "volatile" and counts.uncorrected:
-            cases.add(
-                counts.bdf, counts.index, seen, uncorrected=True, in_sram=bool(counts.sram_uncorrected)
-            )
+            cases.add(counts.bdf, counts.index, seen, uncorrected=True, in_sram=bool(counts.sram_uncorrected))
     for seen in _cuda(facts, "ecc-uncorrectable"):
         cases.add(None, None, seen, uncorrected=True)
-    states = {"memory": {"uncorrected": True}, "remap-pending": {"repair": "pending"}}
+    repairs = {"remap-pending": "pending", "remap-failed": "failed"}
     for result, seen in _failed(facts, "memory", "remap-pending", "remap-failed"):
-        cases.add(None, result.gpu, seen, **states.get(str(result.class_), {"repair": "failed"}))
+        repair_state = repairs.get(str(result.class_))
+        cases.add(None, result.gpu, seen, uncorrected=repair_state is None, repair=repair_state)
     for xid, seen in facts.of(XidEvent):
         key = cases.key(xid.bdf, None)
         if xid.boot == "earlier" and xid.code in {48, 94, 95, 171, 172} and key in cases.said:
@@ -124,7 +122,7 @@ def _add_repair(cases: Cases, repair: GpuMemoryRepair, seen: Observed) -> None:
         cases.add(repair.bdf, repair.index, seen, rows=repair.uncorrected, repeated=True)
 
 
-def _gsp(facts: Facts, lost: Cases) -> Cases:
+def _gsp(facts: Facts) -> Cases:
     cases = Cases(facts, GspTrouble)
     gone = [xid for xid, _ in _xids(facts, "off-bus")]
     for xid, seen in _xids(facts, "gsp"):
@@ -160,20 +158,22 @@ def _nvlink(facts: Facts) -> Cases:
             cases.add(xid.bdf, None, seen, fatal=True, xids=xid.caused_by)
     for sxid, seen in facts.of(SxidEvent):
         if sxid.boot == "this" and sxid.fatal:
-            cases.add(
-                sxid.bdf, None, seen, what="NVSwitch", fatal=True, xids=sxid.code, links=sxid.link
-            )
+            cases.add(sxid.bdf, None, seen, what="NVSwitch", fatal=True, xids=sxid.code, links=sxid.link)
     for seen in _cuda(facts, "nvlink-uncorrectable"):
         cases.add(None, None, seen, fatal=True)
     listed = facts.of(NvlinkLinks)
     full = any(one.state == "all-active" for one, _ in listed)
     for links, seen in listed:
         if links.state == "some-inactive":
-            cases.add(cases.of_uuid(links.uuid), links.index, seen, down=True, others_full=full, links=links.inactive)
+            cases.add(
+                cases.of_uuid(links.uuid), links.index, seen, down=True, others_full=full, links=links.inactive
+            )
     for errors, seen in facts.of(NvlinkErrors):
         grave = (errors.crc or 0) + (errors.recoveries or 0) + (errors.packets or 0)
         if grave >= _MANY_LINK_ERRORS or (grave and cases.key(None, errors.index) in cases.said):
-            cases.add(cases.of_uuid(errors.uuid), errors.index, seen, counted=grave, links=errors.links_with_errors)
+            cases.add(
+                cases.of_uuid(errors.uuid), errors.index, seen, counted=grave, links=errors.links_with_errors
+            )
     for result, seen in _failed(facts, "nvlink", "nvswitch"):
         cases.add(None, result.gpu, seen, down=True)
     gone = [xid.bdf for xid, _ in _xids(facts, "off-bus")]
@@ -205,9 +205,8 @@ def _resets(facts: Facts, others: tuple[Cases, ...]) -> Cases:
     for result, seen in _failed(facts, "reset"):
         cases.add(None, result.gpu, seen, action="reset", by_tools=True)
     causes = {cases.key(xid.bdf, None) for xid, _ in _xids(facts, *_OWN_CAUSES)}
-    causes |= {key for other in others for key in other.keys()}
+    causes |= {key for other in others for key in other.affected()}
     for key, said in cases.joined().items():
         if key in causes or (key == NO_GPU and causes):
             said["cause_known"] = True
     return cases
-

@@ -134,7 +134,13 @@ def _looked(section: Section, *, found: bool, logged: bool) -> Iterator[Looked]:
 READER = Reader(
     "driver-version",
     read,
-    markers=("NVRM version", "NVRM: loading NVIDIA", "nvidia-uvm: ", "/proc/driver/nvidia/version", "/sys/module/nvidia"),
+    markers=(
+        "NVRM version",
+        "NVRM: loading NVIDIA",
+        "nvidia-uvm: ",
+        "/proc/driver/nvidia/version",
+        "/sys/module/nvidia",
+    ),
     commands=(
         "cat /proc/driver/nvidia/version",
         "cat /sys/module/nvidia",

@@ -37,7 +37,8 @@ _OFF = regex(r"\(rev ff\)")
 _OFF_HEADER = regex(r"\s{1,8}!!! Unknown header type 7f")
 _DRIVER = regex(r"\s{1,8}Kernel driver in use: (\S{1,40})\s*$")
 _LINK = regex(
-    r"\s{1,24}Lnk(?P<which>Cap|Sta):\s{1,4}(?:Port #\d{1,3}, )?Speed (?P<speed>\d{1,3}(?:\.\d)?)GT/s(?: \(\w{2,12}\))?, "
+    r"\s{1,24}Lnk(?P<which>Cap|Sta):\s{1,4}(?:Port #\d{1,3}, )?Speed (?P<speed>\d{1,3}(?:\.\d)?)GT/s"
+    r"(?: \(\w{2,12}\))?, "
     r"Width x(?P<lanes>\d{1,2})\b"
 )
 _GENERATIONS = {2.5: 1, 5.0: 2, 8.0: 3, 16.0: 4, 32.0: 5, 64.0: 6}
@@ -61,7 +62,7 @@ class _Device:
 
 
 def read(section: Section) -> Iterator[Reading]:
-    """Gpu and GpuPcieLink for each NVIDIA display or 3D function, their GpuCount, AcsControl for each bridge that has it."""
+    """Gpu and GpuPcieLink for each NVIDIA display or 3D function, GpuCount, AcsControl for bridges with it."""
     devices: dict[str, _Device] = {}
     bare: dict[AcsControl, int] = {}
     current: _Device | None = None
@@ -136,7 +137,7 @@ def _detail(line: str, index: int, device: _Device | None, bare: dict[AcsControl
 
 
 def _link(device: _Device, gpu: Gpu, now: re.Match[str]) -> GpuPcieLink:
-    """The link as it is against what the GPU can; whether the GPU was idle, which lowers its speed, is not told."""
+    """The link against what the GPU can; whether the GPU was idle, which lowers its speed, is not told."""
     generation, lanes = _GENERATIONS.get(float(now["speed"])), int(now["lanes"])
     most = _GENERATIONS.get(float(device.able["speed"])) if device.able else None
     most_lanes = int(device.able["lanes"]) if device.able else None

@@ -125,7 +125,7 @@ def _of_nvidia_smi(section: Section, line: str) -> NvmlError | None:
             problem="gpu-lost" if lost else _problem(match["text"]),
             tool="nvidia-smi",
             bdf=match["bdf"],
-            vague=lost is not None and "lost" not in lost[0].lower(),
+            vague=True if lost is not None and "lost" not in lost[0].lower() else None,
         )
     return None
 

@@ -34,9 +34,7 @@ class _Form(NamedTuple):
 _FORMS = (
     _Form(regex(r"PM: suspend exit\b"), "suspend", by_kernel=True),
     _Form(regex(r"PM: (?:hibernation: )?hibernation exit\b"), "hibernate", by_kernel=True),
-    _Form(regex(r"ACPI: (?:PM: )?Waking up from system sleep state S3\b"), "suspend", by_kernel=True),
-    _Form(regex(r"ACPI: (?:PM: )?Waking up from system sleep state S4\b"), "hibernate", by_kernel=True),
-    _Form(regex(r"System returned from sleep (?:operation '(?:suspend|suspend-then-hibernate)'|state)"), "suspend", by_kernel=False),
+    _Form(regex(r"System returned from sleep (?:operation 'suspend|state)"), "suspend", by_kernel=False),
     _Form(regex(r"System returned from sleep operation 'hibernate'"), "hibernate", by_kernel=False),
     _Form(regex(r"systemd-sleep\[\d{1,8}\]: System resumed\."), "suspend", by_kernel=False),
 )  # fmt: skip
@@ -53,7 +51,7 @@ _DENIED = regex(
 )
 _OTHER = regex(r"checkpoint|training run|subscription|thread|\bjob\b|container|sandbox|coroutine", re.IGNORECASE)
 _PROSE = regex(r"[>*\s#-]{0,8}[A-Za-z\"'(].{10,}$")
-_KERNEL_MARKERS = ("PM: suspend exit", "hibernation exit", "Waking up from system sleep", "returned from sleep")
+_KERNEL_MARKERS = ("PM: suspend exit", "hibernation exit", "returned from sleep")
 _TOLD_MARKERS = ("suspend", "Suspend", "hibernat", "Hibernat", "standby", "sleep")
 _MOST_TOLD = 400
 

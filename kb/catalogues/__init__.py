@@ -3,8 +3,9 @@
 `xid.csv`: Xids 1 to 176. A number that was given a new meaning has a row for each stretch of driver branches
 (`since`, `until`). Sources: `header`, src/common/sdk/nvidia/inc/nverror.h of NVIDIA/open-gpu-kernel-modules 515 to
 595; `catalog`, the Xid catalogue in NVIDIA's documentation, which also gives the first remedy. Titles, layers,
-roles and groups are ours. `xid_nvlink5.csv`: the decode of Xid 144 to 150 from the same catalogue. `sxid.csv`: NVSwitch
-errors from src/common/nvswitch/interface/ctrl_dev_nvswitch.h, and which of them the Fabric Manager guide names.
+roles and groups are ours. `xid_nvlink5.csv`: the decode of Xid 144 to 150 from the same catalogue. `sxid.csv`:
+NVSwitch errors from src/common/nvswitch/interface/ctrl_dev_nvswitch.h, and which of them the Fabric Manager guide
+names.
 """
 
 import csv
@@ -22,8 +23,8 @@ XidAction: TypeAlias = Literal[
     "update-software", "contact-support", "ecc-flow", "follow-other", "follow-text", "decode",
 ]  # fmt: skip
 XidGroup: TypeAlias = Literal[
-    "program", "memory", "remap", "remap-failed", "gsp", "nvlink", "off-bus", "pcie", "power", "hardware", "engine",
-    "confidential", "virtual", "other",
+    "program", "memory", "remap", "remap-failed", "gsp", "nvlink", "off-bus", "pcie", "power", "hardware",
+    "engine", "confidential", "virtual", "other",
 ]  # fmt: skip
 NvlinkAction: TypeAlias = Literal["ignore", "reset-gpu", "see-xid-154"]
 NvlinkInspect: TypeAlias = Literal["link", "peer", "software", "support", "nothing"]

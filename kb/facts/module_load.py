@@ -55,9 +55,9 @@ class DriverTrouble(Fact):
     kind: ClassVar[str] = "driver_trouble"
 
     problem: Trouble
-    """`needs-reset`: the driver says that the GPU likely needs it; `uvm-fatal`: nvidia-uvm refuses all work until it is
-    loaded again; `peermem-invalid-context`: harmless at the end
-    of a process; `msi-fallback`: slower interrupts, no fault."""
+    """`needs-reset`: the driver says that the GPU likely needs it; `uvm-fatal`: nvidia-uvm refuses all work
+    until it is loaded again; `peermem-invalid-context`: harmless at the end of a process; `msi-fallback`: slower
+    interrupts, no fault."""
     bdf: Bdf | None = None
     gpu: int | None = None
     """The driver's own number, where the line has no address."""
