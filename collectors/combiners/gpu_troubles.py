@@ -202,6 +202,9 @@ def _resets(facts: Facts, others: tuple[Cases, ...]) -> Cases:
             cases.add(xid.bdf, None, seen, action=xid.detail, by_driver=True)
     for trouble, seen in _troubles(facts, *_DUE):
         cases.add(trouble.bdf, None, seen, action=_DUE[trouble.problem], by_driver=True)
+    for error, seen in facts.of(NvmlError):
+        if error.problem == "reset-required":
+            cases.add(error.bdf, None, seen, action="reset", by_tools=True)
     for result, seen in _failed(facts, "reset"):
         cases.add(None, result.gpu, seen, action="reset", by_tools=True)
     causes = {cases.key(xid.bdf, None) for xid, _ in _xids(facts, *_OWN_CAUSES)}

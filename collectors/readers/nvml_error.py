@@ -28,6 +28,7 @@ Problem = Literal[
     "no-permission",
     "library-not-found",
     "gpu-lost",
+    "reset-required",
 ]
 
 # Without case; the longest texts that all releases share. What nothing fits is an unknown error.
@@ -49,6 +50,9 @@ _TEXTS: tuple[tuple[str, Problem], ...] = (
     ("library_not_found", "library-not-found"),
     ("could not load nvml", "library-not-found"),
     ("no supported gpus", "no-devices"),
+    ("requires reset", "reset-required"),
+    ("resetrequired", "reset-required"),
+    ("reset_required", "reset-required"),
     ("gpu is lost", "gpu-lost"),
     ("gpuislost", "gpu-lost"),
     ("gpu_is_lost", "gpu-lost"),

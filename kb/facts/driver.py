@@ -127,6 +127,7 @@ class NvmlError(Fact):
         "no-permission",
         "library-not-found",
         "gpu-lost",
+        "reset-required",
     ]
     tool: str | None = None
     bdf: Bdf | None = None
