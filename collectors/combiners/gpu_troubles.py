@@ -10,15 +10,18 @@ from collections.abc import Iterator
 
 from collectors.combiners import Facts, looked_at, xids
 from collectors.combiners._gpu_cases import NO_GPU, Cases, order
+from kb.catalogues import XidRow, xid_row
 from kb.evidence import Observed, Reading
 from kb.facts.diagnostics import DiagClass, DiagResult
 from kb.facts.driver import NvmlError
-from kb.facts.environment import CudaError, CudaErrorClass
+from kb.facts.environment import CudaError
 from kb.facts.fabric import NvlinkErrors, NvlinkLinks
 from kb.facts.gpu import Gpu
 from kb.facts.gpu_state import GpuEccCounts, GpuMemoryRepair, GpuRecovery
 from kb.facts.gpu_trouble import FaultyGpuMemory, GpuResetDue, GspTrouble, LostGpu, NvlinkTrouble
+from kb.facts.kubernetes import DeviceHealth
 from kb.facts.module_load import DriverTrouble, ModuleLoadProblem, Trouble
+from kb.facts.nccl_failures import NcclCudaFailure
 from kb.facts.xid import LoggedXid, NvlinkFault, SxidEvent, XidEvent
 
 _MANY_ROWS = 4
@@ -55,14 +58,24 @@ def _failed(facts: Facts, *classes: DiagClass) -> list[tuple[DiagResult, Observe
     return [(one, seen) for one, seen in facts.of(DiagResult) if one.class_ in classes and one.status == "fail"]
 
 
-def _cuda(facts: Facts, class_: CudaErrorClass) -> list[Observed]:
-    return [seen for error, seen in facts.of(CudaError) if error.class_ == class_]
+def _cuda(facts: Facts, *classes: str) -> list[Observed]:
+    """What programs, and NCCL in them, report of this kind."""
+    by_programs = [seen for error, seen in facts.of(CudaError) if error.class_ in classes]
+    return by_programs + [seen for failure, seen in facts.of(NcclCudaFailure) if failure.class_ in classes]
+
+
+def _unhealthy(facts: Facts, *groups: str) -> list[tuple[DeviceHealth, XidRow, Observed]]:
+    """GPUs that the Kubernetes device plugin has taken out for an Xid of these groups."""
+    found = [(one, xid_row(one.xid), seen) for one, seen in facts.of(DeviceHealth) if one.xid and not one.healthy]
+    return [(one, row, seen) for one, row, seen in found if row is not None and row.group in groups]
 
 
 def _lost(facts: Facts) -> Cases:
     cases = Cases(facts, LostGpu)
     for xid, seen in _xids(facts, "off-bus"):
         cases.add(xid.bdf, None, seen, by_driver=True)
+    for health, _, seen in _unhealthy(facts, "off-bus"):
+        cases.add(cases.of_uuid(health.device), None, seen, by_driver=True)
     for trouble, seen in _troubles(facts, "fell-off-bus"):
         cases.add(trouble.bdf, None, seen, by_driver=True)
     for load, seen in facts.of(ModuleLoadProblem):
@@ -87,6 +100,8 @@ def _memory(facts: Facts) -> Cases:
             xid.bdf, None, seen, uncorrected=True, by_driver=True, xids=xid.code,
             uncontained=xid.code == 95, repeated=many, in_sram=xid.code == 172,
         )  # fmt: skip
+    for health, row, seen in _unhealthy(facts, "memory"):
+        cases.add(cases.of_uuid(health.device), None, seen, uncorrected=True, by_driver=True, xids=row.code)
     for xid, seen in _xids(facts, "remap", "remap-failed"):
         waits = xid.group == "remap"
         cases.add(xid.bdf, None, seen, xids=xid.code, repair="pending" if waits else "failed")
@@ -95,7 +110,7 @@ def _memory(facts: Facts) -> Cases:
     for counts, seen in facts.of(GpuEccCounts):
         if counts.scope == "volatile" and counts.uncorrected:
             cases.add(counts.bdf, counts.index, seen, uncorrected=True, in_sram=bool(counts.sram_uncorrected))
-    for seen in _cuda(facts, "ecc-uncorrectable"):
+    for seen in _cuda(facts, "ecc-uncorrectable", "uncorrectable-ecc"):
         cases.add(None, None, seen, uncorrected=True)
     repairs = {"remap-pending": "pending", "remap-failed": "failed"}
     for result, seen in _failed(facts, "memory", "remap-pending", "remap-failed"):
@@ -130,6 +145,8 @@ def _gsp(facts: Facts) -> Cases:
         cases.add(
             xid.bdf, None, seen, xid=xid.code, timeout=xid.code == 119, caller=xid.process, lost_before=before
         )
+    for health, row, seen in _unhealthy(facts, "gsp"):
+        cases.add(cases.of_uuid(health.device), None, seen, xid=row.code)
     alike: tuple[Trouble, ...] = ("gsp-timeout", "gsp-heartbeat", "gsp-unresponsive")
     for trouble, seen in _troubles(facts, *alike):
         cases.add(trouble.bdf, None, seen, timeout=True)
@@ -153,6 +170,9 @@ def _nvlink(facts: Facts) -> Cases:
     for xid, seen in _xids(facts, "nvlink"):
         if (xid.bdf, xid.code) not in decoded or cases.key(xid.bdf, None) in cases.said:
             cases.add(xid.bdf, None, seen, fatal=(xid.bdf, xid.code) not in decoded, xids=xid.code)
+    for health, row, seen in _unhealthy(facts, "nvlink"):
+        if row.code not in range(144, 151):  # of those the number alone does not tell whether they are harmless
+            cases.add(cases.of_uuid(health.device), None, seen, fatal=True, xids=row.code)
     for xid, seen in facts.of(XidEvent):
         if xid.boot == "this" and xid.code == 45 and xid.caused_by in {74, *range(144, 151), 155}:
             cases.add(xid.bdf, None, seen, fatal=True, xids=xid.caused_by)
