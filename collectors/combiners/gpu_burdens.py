@@ -29,6 +29,8 @@ _ENGINES: dict[str, Literal["kernel", "copy", "other"]] = {
 _MANY_LINK_ERRORS = 10
 """Corrected errors: the kernel limits their rate, and a few in a day are harmless."""
 _IDLE_PERCENT = 5
+_FAR_BELOW = 0.7
+"""Of the default power limit; a little below is common practice for quiet and efficiency."""
 
 
 def combine(facts: Facts) -> Iterator[Reading]:
@@ -101,9 +103,10 @@ def _held_down(facts: Facts) -> Cases:
         idle = throttle.idle if load is None else load < _IDLE_PERCENT
         cases.add(throttle.bdf, throttle.index, seen, reason=reason, idle=bool(idle))
         if power is not None and drawn is not None and lowered and reason == "lowered-limit":
+            far = (power.limit_w or 0) <= _FAR_BELOW * (power.default_limit_w or 0)
             cases.add(
                 power.bdf, power.index, drawn, at_limit=bool(power.at_limit), limit_w=power.limit_w,
-                default_limit_w=power.default_limit_w,
+                default_limit_w=power.default_limit_w, far_below=far,
             )  # fmt: skip
     for xid, seen in facts.of(XidEvent):
         if xid.boot == "this" and xid.group == "power":

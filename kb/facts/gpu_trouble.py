@@ -136,6 +136,8 @@ class HeldDownGpu(GpuTroubleFact):
     at_limit: bool = False
     """Its temperature is at or over its limit, or it draws all that a lowered limit allows."""
     temperature_c: int | None = None
+    far_below: bool = False
+    """The limit in force is at most 70 % of the default one."""
     limit_w: int | None = None
     default_limit_w: int | None = None
     idle: bool = False
