@@ -88,7 +88,7 @@ def _combiners() -> Iterator[Combiner]:
     from kb.facts import Fact
 
     for path in sorted((FOLDER / "combiners").glob("*.py")):
-        if path.stem != "__init__":
+        if not path.stem.startswith("_"):
             names = vars(import_module(f"collectors.combiners.{path.stem}")).values()
             kinds = {one.kind for one in names if isinstance(one, type) and issubclass(one, Fact) and one.kind}
             yield Combiner(path.stem, frozenset(kinds))

@@ -28,6 +28,15 @@ class Facts:
             elif isinstance(reading, Looked):
                 self._looked[reading.kind].append(reading)
 
+    def and_also(self, readings: Iterable[Reading]) -> Facts:
+        """These, and what another combiner made of them."""
+        both = Facts(readings)
+        for fact_type, observed in self._by_type.items():
+            both._by_type[fact_type] = observed + both._by_type[fact_type]
+        for kind, looked in self._looked.items():
+            both._looked[kind] = looked + both._looked[kind]
+        return both
+
     def of(self, fact_type: type[F]) -> list[tuple[F, Observed]]:
         """The facts of a type, each with its observation, in the order in which they were read."""
         return [(cast("F", observed.fact), observed) for observed in self._by_type.get(fact_type, ())]

@@ -89,6 +89,7 @@ def _event(place: _Place, parts: _Logged, branch: int | None) -> Observed:
         first_s=min((xid.first_s for xid in xids if xid.first_s is not None), default=None),
         last_s=max((xid.last_s or xid.first_s or 0.0 for xid in xids if xid.first_s is not None), default=None),
         process=next((xid.process for xid in xids if xid.process), None),
+        processes=next((xid.processes for xid in xids if xid.processes), None),
         pid=next((xid.pid for xid in xids if xid.pid), None),
         detail=next((xid.detail for xid in xids if xid.detail), None),
         caused_by=next((xid.caused_by for xid in xids if xid.caused_by), None),

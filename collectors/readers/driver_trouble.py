@@ -70,6 +70,7 @@ _FORMS = (
         r"System Power Management attempted without driver procfs suspend interface",
         "suspend-without-procfs",
     ),
+    _form(r"(?:nvidia-uvm: .{0,160}|\buvm )[Ee]ncountered (?:a )?global fatal error", "uvm-fatal"),
     _form(r"nvidia-uvm: .{0,160}Failed to initialize Confidential Compute", "confidential-computing"),
     _form(rf"NVRM: {_NAME}Cannot boot Confidential Compute", "confidential-computing"),
     _form(rf"NVRM: Attempting to remove device (?P<bdf>{BDF}) with non-zero usage count", "device-removed-in-use"),
@@ -79,7 +80,7 @@ _MARKERS = (
     *("NV_ERR_RESET_REQUIRED", "NV_ERR_GPU_IS_LOST", "rpcRecvPoll timedout", "GSP Timeout", "_kgspLogRpcTimeout"),
     *("eartbeat timed out", " unresponsive =", "NV_ERR_NO_MEMORY", "topology not supported", "nvidia-peermem nv"),
     *("gdrdrv:", "Failed to enable MSI", "procfs suspend interface", "Confidential Compute"),
-    "with non-zero usage count",
+    *("with non-zero usage count", "global fatal error"),
 )
 
 

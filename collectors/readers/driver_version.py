@@ -26,6 +26,7 @@ _NAMED = regex(
 )
 _GREPPED = regex(r"/proc/driver/nvidia/version:$")
 _UNLOADED = regex(r"nvidia-nvlink: Unregistered (?:the )?Nvlink Core")
+_UVM = regex(r"nvidia-uvm: (?:(?P<loaded>Loaded the UVM driver)|Unloaded the UVM driver)")
 _SEPARATOR = "________"
 _INSTALLER_LOG = ("nvidia-installer log file", _SEPARATOR)
 _FILE = regex(r"/(?:proc/driver/nvidia(?:/\.)?|sys/module/nvidia)/version\b")
@@ -45,6 +46,7 @@ def read(section: Section) -> Iterator[Reading]:
     logged = _last_load(section)
     if logged:
         yield logged
+    yield from _memory_module(section)
     yield from _looked(section, found=bool(found), logged=logged is not None)
 
 
@@ -99,6 +101,19 @@ def _last_load(section: Section) -> Observed | None:
     return section.observe(fact, index)
 
 
+def _memory_module(section: Section) -> Iterator[Observed]:
+    """The last load of nvidia-uvm in a kernel log, where that does not go on to say that it went again."""
+    last: int | None = None
+    for index, line in section.matching("nvidia-uvm: ", "nvidia-nvlink: Unregistered"):
+        match = _UVM.search(line[:MOST_COLUMNS])
+        if match and is_lead(line[: match.start()]):
+            last = index if match["loaded"] else None
+        elif _UNLOADED.search(line[:MOST_COLUMNS]):
+            last = None
+    if last is not None:
+        yield section.observe(KernelModule(name="nvidia_uvm", reported_by="kernel-log"), last)
+
+
 def _looked(section: Section, *, found: bool, logged: bool) -> Iterator[Looked]:
     """What the search proves: a file that is not there says that no module is loaded, a log alone does not."""
     if found:
@@ -119,7 +134,13 @@ def _looked(section: Section, *, found: bool, logged: bool) -> Iterator[Looked]:
 READER = Reader(
     "driver-version",
     read,
-    markers=("NVRM version", "NVRM: loading NVIDIA", "/proc/driver/nvidia/version", "/sys/module/nvidia"),
+    markers=(
+        "NVRM version",
+        "NVRM: loading NVIDIA",
+        "nvidia-uvm: ",
+        "/proc/driver/nvidia/version",
+        "/sys/module/nvidia",
+    ),
     commands=(
         "cat /proc/driver/nvidia/version",
         "cat /sys/module/nvidia",

@@ -1,4 +1,4 @@
-"""NVIDIA GPUs on the PCI bus and the ACS flags of the bridges above them, from lspci.
+"""NVIDIA GPUs on the PCI bus, their links, and the ACS flags of the bridges above them, from lspci.
 
     41:00.0 3D controller [0302]: NVIDIA Corporation GH100 [H100 PCIe] [10de:2331] (rev a1)
         Kernel driver in use: nvidia
@@ -19,6 +19,7 @@ from collectors.readers._regex import regex
 from kb.evidence import Observed, Reader, Reading, Section
 from kb.facts.gpu import Gpu
 from kb.facts.gpu_bus import GpuCount
+from kb.facts.gpu_state import GpuPcieLink, LinkState
 from kb.facts.iommu import AcsControl
 
 _DEVICE = regex(
@@ -35,6 +36,12 @@ _NAME_IN_BRACKETS = regex(r"\S{1,20} \[([^\[\]]{2,80})\]$")
 _OFF = regex(r"\(rev ff\)")
 _OFF_HEADER = regex(r"\s{1,8}!!! Unknown header type 7f")
 _DRIVER = regex(r"\s{1,8}Kernel driver in use: (\S{1,40})\s*$")
+_LINK = regex(
+    r"\s{1,24}Lnk(?P<which>Cap|Sta):\s{1,4}(?:Port #\d{1,3}, )?Speed (?P<speed>\d{1,3}(?:\.\d)?)GT/s"
+    r"(?: \(\w{2,12}\))?, "
+    r"Width x(?P<lanes>\d{1,2})\b"
+)
+_GENERATIONS = {2.5: 1, 5.0: 2, 8.0: 3, 16.0: 4, 32.0: 5, 64.0: 6}
 _ACS = regex(r"\s{1,24}ACSCtl:\s{1,8}(?P<flags>[A-Z]\w{2,20}[+-](?: [A-Z]\w{2,20}[+-]){1,12})\s*$")
 _DENIED = "<access denied>"
 _COUNT = regex(r"ACSCtl.{0,40}\| ?grep -c")
@@ -48,11 +55,14 @@ class _Device:
     line: int
     gpu: Gpu | None
     is_bridge: bool = False
+    able: re.Match[str] | None = None
+    """The line on what its link can."""
+    link: tuple[GpuPcieLink, int] | None = None
     acs: tuple[AcsControl, int] | None = None
 
 
 def read(section: Section) -> Iterator[Reading]:
-    """Gpu for each NVIDIA display or 3D function, their GpuCount, AcsControl for each bridge that has it."""
+    """Gpu and GpuPcieLink for each NVIDIA display or 3D function, GpuCount, AcsControl for bridges with it."""
     devices: dict[str, _Device] = {}
     bare: dict[AcsControl, int] = {}
     current: _Device | None = None
@@ -116,14 +126,41 @@ def _detail(line: str, index: int, device: _Device | None, bare: dict[AcsControl
     driver = _DRIVER.match(line)
     if driver:
         device.gpu = device.gpu.model_copy(update={"driver": driver[1]})
+        return
+    link = _LINK.match(line)
+    if link and link["which"] == "Cap":
+        device.able = device.able or link
+    elif link and device.link is None:
+        device.link = (_link(device, device.gpu, link), index)
     elif _OFF_HEADER.match(line):
         device.gpu = device.gpu.model_copy(update={"off_bus": True})
+
+
+def _link(device: _Device, gpu: Gpu, now: re.Match[str]) -> GpuPcieLink:
+    """The link against what the GPU can; whether the GPU was idle, which lowers its speed, is not told."""
+    generation, lanes = _GENERATIONS.get(float(now["speed"])), int(now["lanes"])
+    most = _GENERATIONS.get(float(device.able["speed"])) if device.able else None
+    most_lanes = int(device.able["lanes"]) if device.able else None
+    state: LinkState | None = None
+    if generation and lanes and most and most_lanes:
+        state = "narrower" if lanes < most_lanes else "slower" if generation < most else "full"
+    return GpuPcieLink(
+        bdf=gpu.bdf,
+        state=state,
+        generation=generation,
+        generation_max=most,
+        lanes=lanes,
+        lanes_max=most_lanes,
+        reported_by="lspci",
+    )
 
 
 def _observed(section: Section, devices: dict[str, _Device], bare: dict[AcsControl, int]) -> Iterator[Observed]:
     for bdf, device in devices.items():
         if device.gpu:
             yield section.observe(device.gpu, device.line)
+        if device.link:
+            yield section.observe(*device.link)
         if device.acs:
             control, index = device.acs
             yield section.observe(

@@ -22,6 +22,7 @@ from kb.evidence import Observed, Reader, Reading, Section
 from kb.facts.driver import NvidiaSmi, NvmlError
 from kb.facts.gpu import Gpu, GpuMemorySample, GpuProcess
 from kb.facts.gpu_bus import GpuCount
+from kb.facts.gpu_state import GpuEccCounts
 
 _HEADER = regex(
     r"\|\s{0,4}NVIDIA-SMI\s{1,60}(?P<tool>\S{1,30})\s{1,60}(?:Driver|KMD) Version:\s{0,60}(?P<driver>\S{1,30})"
@@ -33,6 +34,7 @@ _NAME_CELL = regex(
 )
 _BUS_CELL = regex(rf"\s{{0,20}}(?P<bdf>{BDF})\s{{1,8}}(?:On|Off|N/A|ERR!)\s{{0,8}}$")
 _MEMORY_CELL = regex(r"\s{0,20}(?P<used>\d{1,9})\s?MiB\s{0,8}/\s{0,8}(?P<total>\d{1,9})\s?MiB\s{0,8}$")
+_ECC_CELL = regex(r"\s{0,24}(\d{1,9})\s{0,4}$")
 _LOAD_CELL = regex(r"\s{0,20}(?P<load>\d{1,3})%")
 _PROCESS_CELL = regex(
     r"\s{0,8}(?P<index>\d{1,3})\s{1,8}(?:(?:N/A|\d{1,3})\s{1,8}(?:N/A|\d{1,3})\s{1,20})?(?P<pid>\d{1,10})\s{1,20}"
@@ -46,6 +48,8 @@ _VERSION_LINE = regex(
 _WSL = regex(r"microsoft-standard-WSL|/usr/lib/wsl/|\bWSL2?\b")
 _WINDOWS_RELEASE = regex(r"(\d{3})\.\d\d$")
 _MOST_GPUS = 256
+_MANY_UNREADABLE = 2
+"""`ERR!` in one row: one alone may be a fan that the driver can't ask."""
 _MOST_PROCESSES = 512
 
 
@@ -56,11 +60,15 @@ class _Table:
     at_s: float | None
     gpus: dict[int, tuple[Gpu, int]] = field(default_factory=dict)
     processes: list[tuple[GpuProcess, int]] = field(default_factory=list)
+    bad_memory: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """Uncorrected ECC errors since the driver loaded, where there are any, and the line."""
+    unreadable: dict[int, int] = field(default_factory=dict)
+    """GPUs whose row is full of `ERR!`, and the line."""
     is_closed: bool = False
 
 
 def read(section: Section) -> Iterator[Reading]:
-    """NvidiaSmi, Gpu, GpuCount, GpuMemorySample, GpuProcess; what else is on a machine is not seen here."""
+    """NvidiaSmi, Gpu, GpuCount, GpuMemorySample, GpuProcess; what is bad: GpuEccCounts, NvmlError."""
     headers = list({one.fact: one for one in (*_versions(section), *_headers(section))}.values())
     yield from headers
     tables = _tables(section)
@@ -142,9 +150,14 @@ def _tables(section: Section) -> list[_Table]:
                 tables[-1].is_closed = False
                 if len(tables[-1].gpus) < _MOST_GPUS:
                     tables[-1].gpus[gpu.index] = (gpu, index)
+                    errors = _ECC_CELL.match(cells[2])
+                    if errors and int(errors[1]):
+                        tables[-1].bad_memory[gpu.index] = (int(errors[1]), index)
                 last = gpu
             elif last and last.index is not None:
                 _complete(tables[-1], last.index, cells)
+                if line.count("ERR!") >= _MANY_UNREADABLE:
+                    tables[-1].unreadable[last.index] = index
                 last = None
         elif len(cells) == 1 and tables:
             _add_process(tables[-1], cells[0], index)
@@ -201,6 +214,14 @@ def _of_last(section: Section, table: _Table) -> Iterator[Observed]:
         yield section.observe(gpu, index, end)
     for process, index in table.processes:
         yield section.observe(process, index)
+    for number, (errors, index) in table.bad_memory.items():
+        bdf = table.gpus[number][0].bdf
+        yield section.observe(GpuEccCounts(index=number, bdf=bdf, scope="volatile", uncorrected=errors), index)
+    for number, index in table.unreadable.items():
+        bdf = table.gpus[number][0].bdf
+        yield section.observe(
+            NvmlError(problem="gpu-lost", tool="nvidia-smi", bdf=bdf, vague=True), index - 1, index
+        )
 
 
 def _memory(section: Section, tables: list[_Table]) -> Iterator[Observed]:

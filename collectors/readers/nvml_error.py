@@ -28,6 +28,7 @@ Problem = Literal[
     "no-permission",
     "library-not-found",
     "gpu-lost",
+    "reset-required",
 ]
 
 # Without case; the longest texts that all releases share. What nothing fits is an unknown error.
@@ -49,6 +50,9 @@ _TEXTS: tuple[tuple[str, Problem], ...] = (
     ("library_not_found", "library-not-found"),
     ("could not load nvml", "library-not-found"),
     ("no supported gpus", "no-devices"),
+    ("requires reset", "reset-required"),
+    ("resetrequired", "reset-required"),
+    ("reset_required", "reset-required"),
     ("gpu is lost", "gpu-lost"),
     ("gpuislost", "gpu-lost"),
     ("gpu_is_lost", "gpu-lost"),
@@ -122,7 +126,10 @@ def _of_nvidia_smi(section: Section, line: str) -> NvmlError | None:
     if match and is_lead(line[: match.start()]):
         lost = re.match(r"unknown error|gpu is lost|not found", match["text"].strip(), re.IGNORECASE)
         return NvmlError(
-            problem="gpu-lost" if lost else _problem(match["text"]), tool="nvidia-smi", bdf=match["bdf"]
+            problem="gpu-lost" if lost else _problem(match["text"]),
+            tool="nvidia-smi",
+            bdf=match["bdf"],
+            vague=True if lost is not None and "lost" not in lost[0].lower() else None,
         )
     return None
 

@@ -33,6 +33,7 @@ _IDENTITY = regex(
 )
 _UNKNOWN = "<unknown>"
 _MOST_GPUS = 512
+_MOST_OWNERS = 8
 
 
 class _Key(NamedTuple):
@@ -74,6 +75,8 @@ def _note(line: LogLine, start: int, said: dict[str, str], xids: Sums[_Key], lin
     known = sum_.said
     known["detail"] = stronger(known.get("detail"), detail_of(code, body), code)
     known["caused_by"] = known.get("caused_by") or caused_by(body)
+    if owner and owner["name"] not in (None, _UNKNOWN) and len(known.get("names", ())) < _MOST_OWNERS:
+        known["names"] = known.get("names", frozenset()) | {owner["name"]}
     if owner and owner["pid"] and not known.get("pid"):
         known["pid"] = int(owner["pid"])
         known["process"] = None if owner["name"] in (None, _UNKNOWN) else owner["name"]
@@ -83,6 +86,7 @@ def _note(line: LogLine, start: int, said: dict[str, str], xids: Sums[_Key], lin
 
 
 def _fact(key: _Key, sum_: Sum) -> LoggedXid:
+    names: frozenset[str] = sum_.said.get("names", frozenset())
     return LoggedXid(
         code=key.code,
         bdf=key.bdf,
@@ -94,6 +98,7 @@ def _fact(key: _Key, sum_: Sum) -> LoggedXid:
         last_s=sum_.last.at_s if sum_.count > 1 else None,
         process=sum_.said.get("process"),
         pid=sum_.said.get("pid"),
+        processes=", ".join(sorted(names)) if len(names) > 1 else None,
         detail=sum_.said.get("detail"),
         caused_by=sum_.said.get("caused_by"),
         gpu_instance=key.instance,

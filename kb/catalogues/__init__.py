@@ -2,9 +2,10 @@
 
 `xid.csv`: Xids 1 to 176. A number that was given a new meaning has a row for each stretch of driver branches
 (`since`, `until`). Sources: `header`, src/common/sdk/nvidia/inc/nverror.h of NVIDIA/open-gpu-kernel-modules 515 to
-595; `catalog`, the Xid catalogue in NVIDIA's documentation, which also gives the first remedy. Titles, layers and
-roles are ours. `xid_nvlink5.csv`: the decode of Xid 144 to 150 from the same catalogue. `sxid.csv`: NVSwitch
-errors from src/common/nvswitch/interface/ctrl_dev_nvswitch.h, and which of them the Fabric Manager guide names.
+595; `catalog`, the Xid catalogue in NVIDIA's documentation, which also gives the first remedy. Titles, layers,
+roles and groups are ours. `xid_nvlink5.csv`: the decode of Xid 144 to 150 from the same catalogue. `sxid.csv`:
+NVSwitch errors from src/common/nvswitch/interface/ctrl_dev_nvswitch.h, and which of them the Fabric Manager guide
+names.
 """
 
 import csv
@@ -20,6 +21,10 @@ XidRole: TypeAlias = Literal["root", "consequence", "information"]
 XidAction: TypeAlias = Literal[
     "ignore", "restart-app", "reset-gpu", "reboot-node", "restart-vm", "check-fabric", "check-mechanics",
     "update-software", "contact-support", "ecc-flow", "follow-other", "follow-text", "decode",
+]  # fmt: skip
+XidGroup: TypeAlias = Literal[
+    "program", "memory", "remap", "remap-failed", "gsp", "nvlink", "off-bus", "pcie", "power", "hardware",
+    "engine", "confidential", "virtual", "other",
 ]  # fmt: skip
 NvlinkAction: TypeAlias = Literal["ignore", "reset-gpu", "see-xid-154"]
 NvlinkInspect: TypeAlias = Literal["link", "peer", "software", "support", "nothing"]
@@ -39,6 +44,8 @@ class XidRow(NamedTuple):
     """`root`: it can explain others; `consequence`: it follows others; `information`: it is no error by itself."""
     action: XidAction | None
     """NVIDIA's first remedy; None where the catalogue gives none."""
+    group: XidGroup | None
+    """What kind of trouble it is, so that a rule needs no list of numbers; None for a mere consequence."""
     title: str
     since: int = 0
     until: int = 1_000_000
@@ -71,6 +78,7 @@ def _xids() -> dict[int, list[XidRow]]:
         parts: dict[str, Any] = {
             "code": int(row["code"]),
             "action": row["action"] or None,
+            "group": row["group"] or None,
             **{key: row[key] for key in ("name", "layer", "role", "title")},
             **{key: int(row[key]) for key in ("since", "until") if row[key]},
         }

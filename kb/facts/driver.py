@@ -127,10 +127,13 @@ class NvmlError(Fact):
         "no-permission",
         "library-not-found",
         "gpu-lost",
+        "reset-required",
     ]
     tool: str | None = None
     bdf: Bdf | None = None
     """The GPU that it is about, where the message names one."""
+    vague: bool | None = None
+    """`gpu-lost`, where the tool gives no more than `Unknown Error`: lost, or not to be brought up."""
     library_version: Version | None = None
     """As printed beside a mismatch; only two parts, so never compare it as a full version."""
 

@@ -3,6 +3,7 @@
 from typing import ClassVar, Literal
 
 from kb.facts.base import Fact
+from kb.facts.xid import WhichBoot
 
 
 class Boot(Fact):
@@ -52,3 +53,18 @@ class MemoryEncryption(Fact):
     role: Literal["host", "guest"]
     state: Literal["active", "available", "requested", "off"]
     """`available`: the platform could; `requested`: only the command line asks for it."""
+
+
+class SystemSuspend(Fact):
+    """The machine slept, suspended or hibernated, and woke up again; all times of one kind together."""
+
+    kind: ClassVar[str] = "system_suspend"
+
+    state: Literal["suspend", "hibernate"]
+    reported_by: Literal["kernel", "systemd", "user"]
+    """`user`: a sentence in what somebody wrote."""
+    count: int = 1
+    boot: WhichBoot = "this"
+    time: str | None = None
+    """When it woke up last, as printed."""
+    last_s: float | None = None

@@ -17,7 +17,7 @@ Trouble: TypeAlias = Literal[
     "fell-off-bus", "gpu-lost", "gsp-timeout", "gsp-heartbeat", "gsp-unresponsive", "marked-for-reset",
     "reset-required", "needs-reset", "out-of-memory", "dma-buf-topology", "peermem-invalid-context",
     "peermem-get-pages", "bar1-exhausted", "msi-fallback", "suspend-without-procfs", "confidential-computing",
-    "device-removed-in-use",
+    "device-removed-in-use", "uvm-fatal",
 ]  # fmt: skip
 
 
@@ -55,8 +55,9 @@ class DriverTrouble(Fact):
     kind: ClassVar[str] = "driver_trouble"
 
     problem: Trouble
-    """`needs-reset`: the driver says that the GPU likely needs it; `peermem-invalid-context`: harmless at the end
-    of a process; `msi-fallback`: slower interrupts, no fault."""
+    """`needs-reset`: the driver says that the GPU likely needs it; `uvm-fatal`: nvidia-uvm refuses all work
+    until it is loaded again; `peermem-invalid-context`: harmless at the end of a process; `msi-fallback`: slower
+    interrupts, no fault."""
     bdf: Bdf | None = None
     gpu: int | None = None
     """The driver's own number, where the line has no address."""

@@ -4,7 +4,7 @@ from typing import ClassVar, Literal, TypeAlias
 
 from pydantic import computed_field
 
-from kb.catalogues import XidAction, XidLayer, XidRole, sxid_row, xid_row
+from kb.catalogues import XidAction, XidGroup, XidLayer, XidRole, sxid_row, xid_row
 from kb.facts.base import Bdf, Fact
 
 WhichBoot: TypeAlias = Literal["this", "earlier"]
@@ -48,6 +48,8 @@ class LoggedXid(Fact):
     last_s: float | None = None
     process: str | None = None
     pid: int | None = None
+    processes: str | None = None
+    """Names of all its owners, where there are several."""
     detail: XidDetail | None = None
     caused_by: int | None = None
     gpu_instance: int | None = None
@@ -71,6 +73,8 @@ class XidEvent(Fact):
     last_s: float | None = None
     process: str | None = None
     """Owner of the channel or caller, as printed: who was running, not who is guilty."""
+    processes: str | None = None
+    """Names of all its owners, where there are several: errors that stay on one GPU over several programs."""
     pid: int | None = None
     """On the host."""
     detail: XidDetail | None = None
@@ -107,6 +111,13 @@ class XidEvent(Fact):
         """What part it is about."""
         row = xid_row(self.code, self.branch)
         return row.layer if row else None
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def group(self) -> XidGroup | None:
+        """What kind of trouble it is; None for a mere consequence and for what is no error."""
+        row = xid_row(self.code, self.branch)
+        return None if row is None or self.detail in {"nonfatal", "none"} else row.group
 
     @computed_field  # type: ignore[prop-decorator]
     @property

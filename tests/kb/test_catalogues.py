@@ -8,7 +8,17 @@ from typing import get_args
 
 import pytest
 
-from kb.catalogues import NvlinkAction, NvlinkInspect, XidAction, XidLayer, XidRole, nvlink_row, sxid_row, xid_row
+from kb.catalogues import (
+    NvlinkAction,
+    NvlinkInspect,
+    XidAction,
+    XidGroup,
+    XidLayer,
+    XidRole,
+    nvlink_row,
+    sxid_row,
+    xid_row,
+)
 from kb.clock import clock_s, later_by_s
 from kb.facts.xid import SxidEvent, XidEvent
 
@@ -32,8 +42,15 @@ def test_words_of_the_tables_are_those_of_the_types():
     assert {row["layer"] for row in xids} <= set(get_args(XidLayer))
     assert {row["role"] for row in xids} <= set(get_args(XidRole))
     assert {row["action"] for row in xids} <= {*get_args(XidAction), ""}
+    assert {row["group"] for row in xids} <= {*get_args(XidGroup), ""}
     assert {row["action"] for row in links} <= set(get_args(NvlinkAction))
     assert {row["inspect"] for row in links} <= set(get_args(NvlinkInspect))
+
+
+def test_every_xid_that_explains_others_belongs_to_a_group():
+    """So that some rule speaks of it; a mere consequence belongs to none."""
+    assert [row["code"] for row in rows("xid.csv") if row["role"] == "root" and not row["group"]] == []
+    assert [row["code"] for row in rows("xid.csv") if row["role"] == "consequence" and row["group"]] == []
 
 
 def test_all_xids_up_to_176_are_known():
