@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from collectors.readers._regex import regex
 from collectors.readers.errno_words import STICKY, connection_reason, cuda_class, errno_class, peer_of
@@ -44,6 +44,7 @@ MARKERS = (
     *("posix_fallocate", "shm_open", "Duplicate GPU", "are using the same GPU", "Mismatched NCCL version"),
     *("NCCL version mismatch", "Message truncated", "socket interface found", "listening interface found"),
     *("no interface found", "no device found matching", "No interface found", "no device found after"),
+    *("No IP interface found", "connecting to address  with family", "completed with error"),
     *("ncclCommInitRank failed",),
 )
 
@@ -63,6 +64,7 @@ _COMPLETION = regex(
 _OPCODE = regex(r"opcode[ =](?:\w{1,40}\()?(\d{1,10})")
 _VENDOR = regex(r"vendor[ _]err[ =](\d{1,10})")
 _HCA = regex(r" hca (\S{1,60})")
+_GIDS = regex(r"localGid (?P<local>[0-9a-fA-F:.]{2,45}) remoteGids? ?(?P<remote>[0-9a-fA-F:.]{2,45})")
 _IB_CALL = regex(
     r"(?:Call to )?(?P<call>ibv_\w{1,40}|mlx5dv_\w{1,40})(?:\(\))? failed(?: with(?: error)?)? ?(?P<why>.{0,500})"
 )
@@ -97,6 +99,11 @@ _TRANSFER = regex(
     r"failed ?: ?(?P<why>.{1,100})"
     r"|(?:Net : |\w{0,40}: )?Connection closed by (?:remote )?peer (?P<closed>\S{1,100}))"
 )
+_OFI_PEER = regex(
+    r"NET/OFI .{0,200}completed with error.{0,300}?"
+    r"(?P<why>[Uu]nresponsive (?:receiver|remote)|[Uu]nreachable remote)(?P<more>.{0,100})"
+)
+"""How the EFA provider of libfabric says that the other side does not answer (fi_efa(7), from 1.18 on)."""
 _SHM = regex(
     r"Error while (?P<doing>creating|attaching to|\w{1,20}) shared memory segment (?P<path>\S{1,200})"
     r"(?: \(size (?P<size>\d{1,15})\))?(?P<why>, error: .{1,100})?"
@@ -126,7 +133,8 @@ _NVML_REASONS = (
 )
 _INTERFACE = regex(
     r"(?:Bootstrap : no socket interface found|NET/Socket : No usable listening interface found"
-    r"|NET/Socket : no interface found"
+    r"|NET/Socket : no interface found|NET/IB : No IP interface found"
+    r"|\w{0,20}: ?connecting to address  with family \d{1,8} is neither"
     r"|no device found (?:matching|after excluding) (?P<wanted>[^,]{1,100}?), verify (?P<variable>NCCL_\w{3,40})"
     r"|no device found matching (?P<name>NCCL_\w{3,40})=(?P<value>[^,]{1,100}), ignoring)"
 )
@@ -149,9 +157,24 @@ def _completion(text: str) -> Failure | None:
     class_ = completion_class(status)
     fields: dict[str, Any] = {"class_": class_, "status": status, "consequence": class_ == "flushed"}
     fields |= {"vendor_error": int(vendor[1]) if vendor else None, "device": hca[1] if hca else None}
+    fields["gids"] = _gids_of(match["rest"])
     peer = peer_of(match["peer"] or "")
     named = {"peer": peer.host if peer else match["peer"], "opcode": int(opcode[1]) if opcode else None}
     return Failure(IbCompletionError, fields, named)
+
+
+def _gids_of(text: str) -> Literal["ipv4", "ipv6", "link-local", "mixed"] | None:
+    """The kind of the identifiers of both sides, where the line has them."""
+    match = _GIDS.search(text)
+    if match is None:
+        return None
+    local, remote = (_gid_kind(match[side]) for side in ("local", "remote"))
+    return local if local == remote else "mixed"
+
+
+def _gid_kind(gid: str) -> Literal["ipv4", "ipv6", "link-local"]:
+    plain = gid.lower()
+    return "ipv4" if plain.startswith("::ffff:") else "link-local" if plain.startswith("fe80:") else "ipv6"
 
 
 def _ib_event(text: str) -> Failure | None:
@@ -206,6 +229,16 @@ def _connection(text: str) -> Failure | None:
     fields |= {"peer": peer.host if peer else None, "peer_loopback": peer is not None and peer.loopback}
     named = {"port": peer.port, "interface": peer.interface} if peer else {}
     return Failure(ConnectionFailure, fields, named)
+
+
+def _ofi_peer(text: str) -> Failure | None:
+    match = _OFI_PEER.match(text)
+    if match is None:
+        return None
+    reason = "unreachable" if "nreachable" in match["why"] else "timed-out"
+    gone = "previously responsive" in match["more"] or "was responsive" in match["more"]
+    fields = {"reason": reason, "step": "transfer" if gone else "connect", "consequence": gone}
+    return Failure(ConnectionFailure, fields, {})
 
 
 def _shm(text: str) -> Failure | None:
@@ -274,7 +307,7 @@ def _interface(text: str) -> Failure | None:
 
 
 _FORMS: tuple[Callable[[str], Failure | None], ...] = (
-    *(_completion, _ib_event, _connection, _shm, _usage, _interface, _nvml, _ib_call),
+    *(_completion, _ib_event, _connection, _ofi_peer, _shm, _usage, _interface, _nvml, _ib_call),
 )
 
 

@@ -105,7 +105,8 @@ def _last_errors(section: Section) -> Iterator[NcclLine]:
         launched = without_launcher(section.lines[following][:MOST_COLUMNS])
         number = (launched.rank or "").removeprefix("rank ")
         rank = int(number) if number.isdecimal() else None
-        text = launched.text.strip()
+        own = without_launcher(line[:MOST_COLUMNS]).text  # some launchers put a lead of their own before both
+        text = launched.text.removeprefix(own[: own.rfind("Last error:")]).strip()
         yield NcclLine(following, "WARN", text, launched.process, None, None, launched.process, None, rank)
 
 

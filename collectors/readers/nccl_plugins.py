@@ -184,6 +184,7 @@ def _library(said: str) -> str | None:
 
 
 def _ofi_problem(text: str) -> PluginProblem:
-    if re.search(r"fi_getinfo|No eligible|no provider|find a protocol", text, re.IGNORECASE):
+    if re.search(r"fi_getinfo|No eligible|no provider|optimal provider|find a protocol", text, re.IGNORECASE):
         return "no-provider"
-    return "provider-call-failed" if re.search(r"RC: -?\d|Couldn't set|fi_\w+", text) else "init-failed"
+    refused = re.search(r"RC: -?\d|Couldn't |fi_\w+|Protocol not available|endpoint for domain", text)
+    return "provider-call-failed" if refused else "init-failed"

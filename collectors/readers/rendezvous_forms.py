@@ -59,7 +59,10 @@ _SOCKET = regex(
     r"\w{1,40} failed on SocketImpl\(fd=\d{1,7}, addr=\S{1,200}, remote=(?P<remote>\S{1,200}?)\): "
     r"(?P<why>.{1,200})"
 )
-_AGENT = regex(r"Rendezvous(?P<kind>Timeout|Connection)Error(?:$|: ?(?P<why>.{0,200}))")
+_AGENT = regex(
+    r"(?:\s{0,20}\"message\": \"|[a-z_.]{1,100}\.)?Rendezvous(?P<kind>Timeout|Connection)Error"
+    r"(?:\s*$|: ?(?P<why>.{0,200}))"
+)
 _AGENT_LOST = regex(r"The node '.{1,200}' has failed to send a keep-alive heartbeat to the rendezvous")
 _EXIT = regex(r"Error waiting on exit barrier\. Elapsed: (?P<waited>\d{1,9})(?:\.\d{1,20})? seconds")
 _BARRIER = regex(
@@ -72,6 +75,7 @@ _MESH = regex(r"Gloo connectFullMesh failed with (?:\[\S{1,200}\] )?(?P<why>.{1,
 _REMOTE = regex(r"remote=(?P<remote>\S{1,100}?)(?:[\s,)]|$)")
 _GLOO_PAIR = regex(r"\[?\S{0,160}gloo/transport/tcp/\w{1,40}\.cc:\d{1,6}\] (?P<why>.{1,300})")
 _GLOO_PEER = regex(r"Connection (?:closed|reset) by peer (?P<peer>\S{1,100})")
+_GLOO_CONNECT = regex(r"(?:connect|Connect timeout) (?P<peer>\S{1,100}?)(?:: (?P<why>.{1,100}))?$")
 _GLOO_INTERFACE = regex(r".{0,120}?Unable to find (?:address|interface) for: (?P<name>\S{1,60})")
 _GLOO_RANK = regex(
     r"\[Gloo\] Rank (?P<rank>\d{1,7}) is connected to (?P<connected>\d{1,7}) peer ranks\. "
@@ -180,6 +184,13 @@ def _gloo(text: str) -> Meeting | None:
     if (interface := _GLOO_INTERFACE.match(text)) is not None and "gloo" in text[:200]:
         fields = {"wanted": interface["name"], "variable": "GLOO_SOCKET_IFNAME", "reported_by": "gloo"}
         return Meeting(InterfaceMissing, fields)
+    if (pair := _GLOO_PAIR.match(text)) is not None and (tried := _GLOO_CONNECT.match(pair["why"])) is not None:
+        peer = peer_of(tried["peer"])
+        reason = connection_reason(tried["why"]) if tried["why"] else "timed-out"
+        fields = {"reason": reason, "reported_by": "gloo"}
+        if peer is not None:
+            fields |= {"peer": peer.host, "port": peer.port, "peer_loopback": peer.loopback}
+            return Meeting(ConnectionFailure, fields)
     if (pair := _GLOO_PAIR.match(text)) is not None and (gone := _GLOO_PEER.match(pair["why"])) is not None:
         peer = peer_of(gone["peer"])
         fields = {"reason": "closed", "step": "transfer", "reported_by": "gloo", "consequence": True}
