@@ -94,6 +94,10 @@ _CONNECT = regex(
     r"|\w{0,40}: connect returned (?P<bare>.{1,100}?), exceeded"
     r"|\w{0,40}TryAccept: Accept failed: (?P<accept>.{1,100}))"
 )
+_RETRIED = regex(
+    r"(?:Call to connect returned (?P<old>.{1,80}?)"
+    r"|\w{0,40}: ?connect(?: to (?P<peer>\S{1,100}))? returned (?P<new>.{1,80}?)), retrying"
+)
 _TRANSFER = regex(
     r"(?:(?:Net : |\w{0,40}: )?Call to (?:recv|send)(?: (?:from|to))? (?P<peer>\S{1,100}) "
     r"failed ?: ?(?P<why>.{1,100})"
@@ -231,6 +235,17 @@ def _connection(text: str) -> Failure | None:
     return Failure(ConnectionFailure, fields, named)
 
 
+def _retried(text: str) -> Failure | None:
+    """A connection that NCCL tries again: the peer may only not be there yet."""
+    match = _RETRIED.match(text)
+    if match is None:
+        return None
+    peer = peer_of(match["peer"] or "")
+    fields: dict[str, Any] = {"reason": connection_reason(match["old"] or match["new"]), "retried": True}
+    fields |= {"peer": peer.host if peer else None, "peer_loopback": peer is not None and peer.loopback}
+    return Failure(ConnectionFailure, fields, {})
+
+
 def _ofi_peer(text: str) -> Failure | None:
     match = _OFI_PEER.match(text)
     if match is None:
@@ -312,9 +327,9 @@ _FORMS: tuple[Callable[[str], Failure | None], ...] = (
 
 
 def failure_of(line: NcclLine, text: str) -> Failure | None:
-    """What a warning says failed; None for INFO, but for shared memory that NCCL tries again to extend."""
+    """What a warning says failed; None for INFO, but for what NCCL says that it tries again."""
     text = text[:1500]
     if line.level == "INFO":
-        return _shm(text) if text.startswith("fallocate: Failed to extend ") else None
+        return _shm(text) if text.startswith("fallocate: Failed to extend ") else _retried(text)
     found = next((found for form in _FORMS if (found := form(text)) is not None), None)
     return found or _cuda(text, line.place)

@@ -96,7 +96,7 @@ class _Log:
             peers.add(named["peer"])
 
 
-def _last_errors(section: Section) -> Iterator[NcclLine]:
+def last_errors(section: Section) -> Iterator[NcclLine]:
     """The last warnings of NCCL as torch repeats them below its own error, without their heads."""
     for index, line in section.matching("Last error:"):
         following = index + 1
@@ -131,7 +131,7 @@ def read(section: Section) -> Iterator[Reading]:
         seen = True
         log.take(section, record)
     repeated = _Log()
-    for record in _last_errors(section):
+    for record in last_errors(section):
         repeated.take(section, record)
     yield from _facts(section, log)
     yield from _facts(section, repeated, {fact_type for (fact_type, _), _ in log.found})

@@ -22,6 +22,7 @@ MARKERS = (
     *("Socket Timeout", "Failed to recv, got 0 bytes", "failed on SocketImpl(", "RendezvousTimeoutError"),
     *("RendezvousConnectionError", "Error waiting on exit barrier", "monitoredBarrier", "connectFullMesh failed"),
     *("retrieving ncclUniqueId from", "gloo/transport/tcp", "hostname of the client socket cannot be"),
+    *("connection to the C10d store has failed", "connect() timed out. Original timeout"),
     *("network addresses of (", "Unable to resolve hostname to a (local) address", "[Gloo] Rank "),
     *("NCCL WARN Net : error encountered when getting address info", "failed to send a keep-alive heartbeat"),
 )
@@ -63,6 +64,9 @@ _AGENT = regex(
     r"(?:\s{0,20}\"message\": \"|[a-z_.]{1,100}\.)?Rendezvous(?P<kind>Timeout|Connection)Error"
     r"(?:\s*$|: ?(?P<why>.{0,200}))"
 )
+_AGENT_STORE = regex(r"The connection to the C10d store has failed")
+_OLD_CONNECT = regex(r"connect\(\) timed out\. Original timeout was (?P<waited>\d{1,12}) ms")
+"""Up to torch 1.10; without an address."""
 _AGENT_LOST = regex(r"The node '.{1,200}' has failed to send a keep-alive heartbeat to the rendezvous")
 _EXIT = regex(r"Error waiting on exit barrier\. Elapsed: (?P<waited>\d{1,9})(?:\.\d{1,20})? seconds")
 _BARRIER = regex(
@@ -155,6 +159,11 @@ def _agent(text: str) -> Meeting | None:
     if (agent := _AGENT.match(text)) is not None:
         reason = "timed-out" if agent["kind"] == "Timeout" else "other"
         return Meeting(RendezvousFailure, {"stage": "agent-join", "reason": reason})
+    if _AGENT_STORE.match(text):
+        return Meeting(RendezvousFailure, {"stage": "agent-join", "reason": "other"})
+    if (old := _OLD_CONNECT.match(text)) is not None:
+        fields = {"stage": "connect", "reason": "timed-out", "waited_s": _seconds(old["waited"], "ms")}
+        return Meeting(RendezvousFailure, fields)
     if _AGENT_LOST.match(text):
         return Meeting(RendezvousFailure, {"stage": "store-lost", "reason": "closed", "consequence": True})
     if (barrier := _BARRIER.match(text)) is not None:
