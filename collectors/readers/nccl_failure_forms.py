@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from collectors.readers._regex import regex
-from collectors.readers.errno_words import STICKY, connection_reason, cuda_class, errno_class, peer_of
+from collectors.readers.errno_words import STICKY, cuda_class, errno_class, peer_of
 from collectors.readers.ib_completions import completion_class
+from collectors.readers.nccl_connection_forms import Failure, connection, ofi_peer, retried
 from collectors.readers.nccl_lines import NcclLine
-from kb.facts import Fact
 from kb.facts.nccl_failures import (
-    ConnectionFailure,
     IbAsyncEvent,
     IbCallFailure,
     IbCompletionError,
@@ -49,14 +48,6 @@ MARKERS = (
 )
 
 
-class Failure(NamedTuple):
-    """A type of fact, the fields that tell one failure from another, and those that only the first one gives."""
-
-    fact_type: type[Fact]
-    fields: dict[str, Any]
-    named: dict[str, Any]
-
-
 _COMPLETION = regex(
     r"Got completion (?:from peer (?P<peer>\S{1,100}) )?with "
     r"(?:error (?P<old>\d{1,3})|status=(?:\w{1,40}\()?(?P<status>\d{1,3}))(?P<rest>.{0,600})"
@@ -86,28 +77,6 @@ _EVENTS = (
     ("qp-fatal", r"qp (?:fatal|request|access)|local work queue|access violation|invalid request"),
 )
 _CUDA = regex(r"(?:Cuda failure|CUDA error) ?(?P<code>\d{1,4})? ?'(?P<text>[^']{1,200})'")
-_CONNECT = regex(
-    r"(?:(?:Net : |\w{0,40}: ?)?[Cc]onnect to (?P<peer>\S{1,100}) "
-    r"(?:failed ?: ?(?P<why>.{1,200})|returned (?P<returned>.{1,200}))"
-    r"|Call to connect (?:failed|timeout) ?: ?(?P<call>.{1,200})"
-    r"|\w{0,30}PollConnect (?:to (?P<polled>\S{1,100}) |poll\(\) )failed with error (?P<error>.{1,200})"
-    r"|\w{0,40}: connect returned (?P<bare>.{1,100}?), exceeded"
-    r"|\w{0,40}TryAccept: Accept failed: (?P<accept>.{1,100}))"
-)
-_RETRIED = regex(
-    r"(?:Call to connect returned (?P<old>.{1,80}?)"
-    r"|\w{0,40}: ?connect(?: to (?P<peer>\S{1,100}))? returned (?P<new>.{1,80}?)), retrying"
-)
-_TRANSFER = regex(
-    r"(?:(?:Net : |\w{0,40}: )?Call to (?:recv|send)(?: (?:from|to))? (?P<peer>\S{1,100}) "
-    r"failed ?: ?(?P<why>.{1,100})"
-    r"|(?:Net : |\w{0,40}: )?Connection closed by (?:remote )?peer (?P<closed>\S{1,100}))"
-)
-_OFI_PEER = regex(
-    r"NET/OFI .{0,200}completed with error.{0,300}?"
-    r"(?P<why>[Uu]nresponsive (?:receiver|remote)|[Uu]nreachable remote)(?P<more>.{0,100})"
-)
-"""How the EFA provider of libfabric says that the other side does not answer (fi_efa(7), from 1.18 on)."""
 _SHM = regex(
     r"Error while (?P<doing>creating|attaching to|\w{1,20}) shared memory segment (?P<path>\S{1,200})"
     r"(?: \(size (?P<size>\d{1,15})\))?(?P<why>, error: .{1,100})?"
@@ -216,46 +185,6 @@ def _cuda(text: str, place: str | None) -> Failure | None:
     return Failure(NcclCudaFailure, {**fields, "file": file, "consequence": class_ in STICKY}, {})
 
 
-def _connection(text: str) -> Failure | None:
-    connect, transfer = _CONNECT.match(text), _TRANSFER.match(text)
-    if connect is not None:
-        peer = peer_of(connect["peer"] or connect["polled"] or "")
-        parts = ("why", "returned", "call", "error", "bare", "accept")
-        reason = connection_reason(next(connect[part] for part in parts if connect[part]))
-        step, consequence = ("accept" if connect["accept"] else "connect"), reason == "reset"
-    elif transfer is not None:
-        peer = peer_of(transfer["peer"] or transfer["closed"])
-        reason = "closed" if transfer["closed"] else connection_reason(transfer["why"])
-        step, consequence = "transfer", reason in {"closed", "reset", "other"}
-    else:
-        return None
-    fields: dict[str, Any] = {"reason": reason, "step": step, "consequence": consequence}
-    fields |= {"peer": peer.host if peer else None, "peer_loopback": peer is not None and peer.loopback}
-    named = {"port": peer.port, "interface": peer.interface} if peer else {}
-    return Failure(ConnectionFailure, fields, named)
-
-
-def _retried(text: str) -> Failure | None:
-    """A connection that NCCL tries again: the peer may only not be there yet."""
-    match = _RETRIED.match(text)
-    if match is None:
-        return None
-    peer = peer_of(match["peer"] or "")
-    fields: dict[str, Any] = {"reason": connection_reason(match["old"] or match["new"]), "retried": True}
-    fields |= {"peer": peer.host if peer else None, "peer_loopback": peer is not None and peer.loopback}
-    return Failure(ConnectionFailure, fields, {})
-
-
-def _ofi_peer(text: str) -> Failure | None:
-    match = _OFI_PEER.match(text)
-    if match is None:
-        return None
-    reason = "unreachable" if "nreachable" in match["why"] else "timed-out"
-    gone = "previously responsive" in match["more"] or "was responsive" in match["more"]
-    fields = {"reason": reason, "step": "transfer" if gone else "connect", "consequence": gone}
-    return Failure(ConnectionFailure, fields, {})
-
-
 def _shm(text: str) -> Failure | None:
     match = _SHM.match(text)
     if match is None:
@@ -322,7 +251,7 @@ def _interface(text: str) -> Failure | None:
 
 
 _FORMS: tuple[Callable[[str], Failure | None], ...] = (
-    *(_completion, _ib_event, _connection, _ofi_peer, _shm, _usage, _interface, _nvml, _ib_call),
+    *(_completion, _ib_event, connection, ofi_peer, _shm, _usage, _interface, _nvml, _ib_call),
 )
 
 
@@ -330,6 +259,6 @@ def failure_of(line: NcclLine, text: str) -> Failure | None:
     """What a warning says failed; None for INFO, but for what NCCL says that it tries again."""
     text = text[:1500]
     if line.level == "INFO":
-        return _shm(text) if text.startswith("fallocate: Failed to extend ") else _retried(text)
+        return _shm(text) if text.startswith("fallocate: Failed to extend ") else retried(text)
     found = next((found for form in _FORMS if (found := form(text)) is not None), None)
     return found or _cuda(text, line.place)
