@@ -31,6 +31,10 @@ _ERRNO: tuple[tuple[str, ErrnoClass], ...] = (
     ("protocol not", "not-supported"),
     ("too many open files", "too-many-files"),
     ("no file descriptors available", "too-many-files"),
+    ("network is unreachable", "unreachable"),
+    ("no route to host", "unreachable"),
+    ("host is unreachable", "unreachable"),
+    ("no data available", "no-data"),
 )
 _ERRNO_NUMBERS: dict[int, ErrnoClass] = {
     1: "not-permitted",
@@ -43,8 +47,11 @@ _ERRNO_NUMBERS: dict[int, ErrnoClass] = {
     22: "invalid-argument",
     24: "too-many-files",
     28: "no-space",
+    61: "no-data",
     95: "not-supported",
+    101: "unreachable",
     110: "timed-out",
+    113: "unreachable",
 }
 _CONNECTION: tuple[tuple[str, ConnectionReason], ...] = (
     ("refused", "refused"),

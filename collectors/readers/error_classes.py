@@ -64,7 +64,7 @@ _AT_FIRST_HAND: tuple[tuple[ErrorClass, str], ...] = (
     ),
     ("gpu-memory", r"no available memory for the cache|mem-fraction-static|less than desired GPU memory"),
     ("gpu-memory", r"memory capacity is unbalanced|larger than the (?:maximum|available).{0,40}KV cache"),
-    ("port", r"EADDRINUSE|address already in use|port \d+ is (?:already )?in use"),
+    ("port", r"EADDRINUSE|address already in use|port \d+ is (?:already )?in use|another process is utilizing it"),
     (
         "host-memory",
         r"\bMemoryError|cannot allocate memory|can't allocate memory|out of shared memory|bus error",

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 from collectors.readers._lines import MOST_COLUMNS, command_of
 from collectors.readers._regex import regex
-from kb.evidence import Reader, Reading, Section
+from kb.evidence import Observed, Reader, Reading, Section, Source
 from kb.facts.driver import KernelModule
 
 _LEAST_ROWS = 10
@@ -52,6 +52,8 @@ def read(section: Section) -> Iterator[Reading]:
     searched = _SEARCHED.match(command)
     if not section.lines or not (rows or searched):
         if searched:
+            if "peer" in searched["words"] and not any(line.strip() for line in section.lines):
+                yield _nothing_found(section)
             yield section.looked(KernelModule, complete=False, reason="not-collected")
         return
     for name, index in rows.items():
@@ -65,6 +67,13 @@ def read(section: Section) -> Iterator[Reading]:
             missing = KernelModule(name=name, loaded=False, reported_by="lsmod")
             yield section.observe(missing, min(rows.values(), default=0))
     yield section.looked(KernelModule, complete=whole, reason="not-collected")
+
+
+def _nothing_found(section: Section) -> Observed:
+    """That a search for the peer memory module printed nothing; it stands for the line of the command."""
+    line = section.first_line - 1
+    source = Source(section.path, line, line, f"$ {section.command}", section.sha256)
+    return Observed(KernelModule(name="nvidia_peermem", loaded=False, reported_by="lsmod"), source)
 
 
 def _rows(section: Section, *, of_command: bool) -> Iterator[tuple[str, int]]:

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Literal
 
 from collectors.readers._regex import regex
-from collectors.readers.errno_words import STICKY, connection_reason, cuda_class, errno_class, peer_of
+from collectors.readers.errno_words import STICKY, cuda_class, errno_class, peer_of
 from collectors.readers.ib_completions import completion_class
+from collectors.readers.nccl_connection_forms import Failure, connection, ofi_peer, retried
 from collectors.readers.nccl_lines import NcclLine
-from kb.facts import Fact
 from kb.facts.nccl_failures import (
-    ConnectionFailure,
     IbAsyncEvent,
     IbCallFailure,
     IbCompletionError,
@@ -44,16 +43,9 @@ MARKERS = (
     *("posix_fallocate", "shm_open", "Duplicate GPU", "are using the same GPU", "Mismatched NCCL version"),
     *("NCCL version mismatch", "Message truncated", "socket interface found", "listening interface found"),
     *("no interface found", "no device found matching", "No interface found", "no device found after"),
+    *("No IP interface found", "connecting to address  with family", "completed with error"),
     *("ncclCommInitRank failed",),
 )
-
-
-class Failure(NamedTuple):
-    """A type of fact, the fields that tell one failure from another, and those that only the first one gives."""
-
-    fact_type: type[Fact]
-    fields: dict[str, Any]
-    named: dict[str, Any]
 
 
 _COMPLETION = regex(
@@ -63,6 +55,7 @@ _COMPLETION = regex(
 _OPCODE = regex(r"opcode[ =](?:\w{1,40}\()?(\d{1,10})")
 _VENDOR = regex(r"vendor[ _]err[ =](\d{1,10})")
 _HCA = regex(r" hca (\S{1,60})")
+_GIDS = regex(r"localGid (?P<local>[0-9a-fA-F:.]{2,45}) remoteGids? ?(?P<remote>[0-9a-fA-F:.]{2,45})")
 _IB_CALL = regex(
     r"(?:Call to )?(?P<call>ibv_\w{1,40}|mlx5dv_\w{1,40})(?:\(\))? failed(?: with(?: error)?)? ?(?P<why>.{0,500})"
 )
@@ -84,19 +77,6 @@ _EVENTS = (
     ("qp-fatal", r"qp (?:fatal|request|access)|local work queue|access violation|invalid request"),
 )
 _CUDA = regex(r"(?:Cuda failure|CUDA error) ?(?P<code>\d{1,4})? ?'(?P<text>[^']{1,200})'")
-_CONNECT = regex(
-    r"(?:(?:Net : |\w{0,40}: ?)?[Cc]onnect to (?P<peer>\S{1,100}) "
-    r"(?:failed ?: ?(?P<why>.{1,200})|returned (?P<returned>.{1,200}))"
-    r"|Call to connect (?:failed|timeout) ?: ?(?P<call>.{1,200})"
-    r"|\w{0,30}PollConnect (?:to (?P<polled>\S{1,100}) |poll\(\) )failed with error (?P<error>.{1,200})"
-    r"|\w{0,40}: connect returned (?P<bare>.{1,100}?), exceeded"
-    r"|\w{0,40}TryAccept: Accept failed: (?P<accept>.{1,100}))"
-)
-_TRANSFER = regex(
-    r"(?:(?:Net : |\w{0,40}: )?Call to (?:recv|send)(?: (?:from|to))? (?P<peer>\S{1,100}) "
-    r"failed ?: ?(?P<why>.{1,100})"
-    r"|(?:Net : |\w{0,40}: )?Connection closed by (?:remote )?peer (?P<closed>\S{1,100}))"
-)
 _SHM = regex(
     r"Error while (?P<doing>creating|attaching to|\w{1,20}) shared memory segment (?P<path>\S{1,200})"
     r"(?: \(size (?P<size>\d{1,15})\))?(?P<why>, error: .{1,100})?"
@@ -126,7 +106,8 @@ _NVML_REASONS = (
 )
 _INTERFACE = regex(
     r"(?:Bootstrap : no socket interface found|NET/Socket : No usable listening interface found"
-    r"|NET/Socket : no interface found"
+    r"|NET/Socket : no interface found|NET/IB : No IP interface found"
+    r"|\w{0,20}: ?connecting to address  with family \d{1,8} is neither"
     r"|no device found (?:matching|after excluding) (?P<wanted>[^,]{1,100}?), verify (?P<variable>NCCL_\w{3,40})"
     r"|no device found matching (?P<name>NCCL_\w{3,40})=(?P<value>[^,]{1,100}), ignoring)"
 )
@@ -149,9 +130,24 @@ def _completion(text: str) -> Failure | None:
     class_ = completion_class(status)
     fields: dict[str, Any] = {"class_": class_, "status": status, "consequence": class_ == "flushed"}
     fields |= {"vendor_error": int(vendor[1]) if vendor else None, "device": hca[1] if hca else None}
+    fields["gids"] = _gids_of(match["rest"])
     peer = peer_of(match["peer"] or "")
     named = {"peer": peer.host if peer else match["peer"], "opcode": int(opcode[1]) if opcode else None}
     return Failure(IbCompletionError, fields, named)
+
+
+def _gids_of(text: str) -> Literal["ipv4", "ipv6", "link-local", "mixed"] | None:
+    """The kind of the identifiers of both sides, where the line has them."""
+    match = _GIDS.search(text)
+    if match is None:
+        return None
+    local, remote = (_gid_kind(match[side]) for side in ("local", "remote"))
+    return local if local == remote else "mixed"
+
+
+def _gid_kind(gid: str) -> Literal["ipv4", "ipv6", "link-local"]:
+    plain = gid.lower()
+    return "ipv4" if plain.startswith("::ffff:") else "link-local" if plain.startswith("fe80:") else "ipv6"
 
 
 def _ib_event(text: str) -> Failure | None:
@@ -187,25 +183,6 @@ def _cuda(text: str, place: str | None) -> Failure | None:
     file = place.rsplit(":", 1)[0].rsplit("/src/", 1)[-1] if place else None
     fields = {"class_": class_, "text": match["text"], "code": int(match["code"]) if match["code"] else None}
     return Failure(NcclCudaFailure, {**fields, "file": file, "consequence": class_ in STICKY}, {})
-
-
-def _connection(text: str) -> Failure | None:
-    connect, transfer = _CONNECT.match(text), _TRANSFER.match(text)
-    if connect is not None:
-        peer = peer_of(connect["peer"] or connect["polled"] or "")
-        parts = ("why", "returned", "call", "error", "bare", "accept")
-        reason = connection_reason(next(connect[part] for part in parts if connect[part]))
-        step, consequence = ("accept" if connect["accept"] else "connect"), reason == "reset"
-    elif transfer is not None:
-        peer = peer_of(transfer["peer"] or transfer["closed"])
-        reason = "closed" if transfer["closed"] else connection_reason(transfer["why"])
-        step, consequence = "transfer", reason in {"closed", "reset", "other"}
-    else:
-        return None
-    fields: dict[str, Any] = {"reason": reason, "step": step, "consequence": consequence}
-    fields |= {"peer": peer.host if peer else None, "peer_loopback": peer is not None and peer.loopback}
-    named = {"port": peer.port, "interface": peer.interface} if peer else {}
-    return Failure(ConnectionFailure, fields, named)
 
 
 def _shm(text: str) -> Failure | None:
@@ -274,14 +251,14 @@ def _interface(text: str) -> Failure | None:
 
 
 _FORMS: tuple[Callable[[str], Failure | None], ...] = (
-    *(_completion, _ib_event, _connection, _shm, _usage, _interface, _nvml, _ib_call),
+    *(_completion, _ib_event, connection, ofi_peer, _shm, _usage, _interface, _nvml, _ib_call),
 )
 
 
 def failure_of(line: NcclLine, text: str) -> Failure | None:
-    """What a warning says failed; None for INFO, but for shared memory that NCCL tries again to extend."""
+    """What a warning says failed; None for INFO, but for what NCCL says that it tries again."""
     text = text[:1500]
     if line.level == "INFO":
-        return _shm(text) if text.startswith("fallocate: Failed to extend ") else None
+        return _shm(text) if text.startswith("fallocate: Failed to extend ") else retried(text)
     found = next((found for form in _FORMS if (found := form(text)) is not None), None)
     return found or _cuda(text, line.place)

@@ -96,7 +96,7 @@ class _Log:
             peers.add(named["peer"])
 
 
-def _last_errors(section: Section) -> Iterator[NcclLine]:
+def last_errors(section: Section) -> Iterator[NcclLine]:
     """The last warnings of NCCL as torch repeats them below its own error, without their heads."""
     for index, line in section.matching("Last error:"):
         following = index + 1
@@ -105,7 +105,8 @@ def _last_errors(section: Section) -> Iterator[NcclLine]:
         launched = without_launcher(section.lines[following][:MOST_COLUMNS])
         number = (launched.rank or "").removeprefix("rank ")
         rank = int(number) if number.isdecimal() else None
-        text = launched.text.strip()
+        own = without_launcher(line[:MOST_COLUMNS]).text  # some launchers put a lead of their own before both
+        text = launched.text.removeprefix(own[: own.rfind("Last error:")]).strip()
         yield NcclLine(following, "WARN", text, launched.process, None, None, launched.process, None, rank)
 
 
@@ -130,7 +131,7 @@ def read(section: Section) -> Iterator[Reading]:
         seen = True
         log.take(section, record)
     repeated = _Log()
-    for record in _last_errors(section):
+    for record in last_errors(section):
         repeated.take(section, record)
     yield from _facts(section, log)
     yield from _facts(section, repeated, {fact_type for (fact_type, _), _ in log.found})

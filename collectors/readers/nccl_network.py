@@ -17,6 +17,7 @@ from typing import Literal, NamedTuple
 
 from collectors.readers._regex import regex
 from collectors.readers._tally import Tallies, Tally
+from collectors.readers.nccl_failures import last_errors
 from collectors.readers.nccl_lines import NcclLine, nccl_lines
 from collectors.readers.nccl_plugins import MARKERS as PLUGIN_MARKERS
 from collectors.readers.nccl_plugins import Plugins
@@ -121,6 +122,10 @@ def read(section: Section) -> Iterator[Reading]:
     for record in nccl_lines(section, *_MARKERS):
         seen = True
         log.take(record)
+    for record in last_errors(section):
+        if record.text.startswith("NET/OFI"):
+            seen = True
+            log.plugins.take(record)
     if not seen:
         return
     yield from _networks(section, log)
@@ -198,4 +203,4 @@ def _gdr(section: Section, log: _Log) -> Iterator[Observed]:
         yield section.observe(fact, tally.index)
 
 
-READER = Reader("nccl-network", read, markers=_MARKERS)
+READER = Reader("nccl-network", read, markers=(*_MARKERS, "Last error:"), context=(0, 1))

@@ -179,11 +179,12 @@ def _problem(said: str) -> PluginProblem:
 
 def _library(said: str) -> str | None:
     """The last library that the loader names before its complaint: the one that is missing or wrong."""
-    names = re.findall(r"[\w./+-]{1,200}\.so(?:\.\d{1,5}){0,4}", said[:400])
+    names = re.findall(r"[\w./+-]{1,200}\.so(?:\.\d{1,5}){0,4}", said[:400].partition(" cannot open ")[0])
     return names[-1] if names and "cannot open" in said else names[0] if names else None
 
 
 def _ofi_problem(text: str) -> PluginProblem:
-    if re.search(r"fi_getinfo|No eligible|no provider|find a protocol", text, re.IGNORECASE):
+    if re.search(r"fi_getinfo|No eligible|no provider|optimal provider|find a protocol", text, re.IGNORECASE):
         return "no-provider"
-    return "provider-call-failed" if re.search(r"RC: -?\d|Couldn't set|fi_\w+", text) else "init-failed"
+    refused = re.search(r"RC: -?\d|Couldn't |Unable to |fi_\w+|Protocol not available|endpoint for domain", text)
+    return "provider-call-failed" if refused else "init-failed"

@@ -31,16 +31,19 @@ _FORMS = tuple(
         r"has failed to listen on any local network address.{0,400}EADDRINUSE",
         r"RuntimeError: (?:.{0,80}: )?Address already in use|EADDRINUSE: address already in use",
         r"NCCL WARN Call to bind failed ?: Address already in use",
+        r"distributed communication on port `(?P<port>\d{1,5})`, but another process is utilizing it",
         r"(?:Error|error|ERROR).{0,40}[Pp]ort (?P<port>\d{1,5}) is (?:already )?in use",
     )
 )
+_WORDS = ("ddress already in use", "EADDRINUSE", "in use", "errno: 98", "another process is utilizing it")
+_MARKERS = ("ddress already in use", "EADDRINUSE", "is already in use", "another process is utilizing it")
 _GOES_ON = ("trying port", "trying next", "trying another", "using port", "NCCL INFO")
 
 
 def read(section: Section) -> Iterator[Reading]:
     """One fact for each port of the last run; a form that names no port is left out where another names one."""
     conflicts: dict[int, PortConflict] = {}
-    for index, whole in section.matching("ddress already in use", "EADDRINUSE", "in use", "errno: 98"):
+    for index, whole in section.matching(*_WORDS):
         line = clipped(whole)
         if any(words in line for words in _GOES_ON):
             continue
@@ -64,6 +67,6 @@ def read(section: Section) -> Iterator[Reading]:
 READER = Reader(
     "port-conflict",
     read,
-    markers=("ddress already in use", "EADDRINUSE", "is already in use", *START_MARKERS),
-    lines=("ddress already in use", "EADDRINUSE", "is already in use", *START_MARKERS, *END_MARKERS),
+    markers=(*_MARKERS, *START_MARKERS),
+    lines=(*_MARKERS, *START_MARKERS, *END_MARKERS),
 )

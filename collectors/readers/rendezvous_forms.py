@@ -22,6 +22,7 @@ MARKERS = (
     *("Socket Timeout", "Failed to recv, got 0 bytes", "failed on SocketImpl(", "RendezvousTimeoutError"),
     *("RendezvousConnectionError", "Error waiting on exit barrier", "monitoredBarrier", "connectFullMesh failed"),
     *("retrieving ncclUniqueId from", "gloo/transport/tcp", "hostname of the client socket cannot be"),
+    *("connection to the C10d store has failed", "connect() timed out. Original timeout"),
     *("network addresses of (", "Unable to resolve hostname to a (local) address", "[Gloo] Rank "),
     *("NCCL WARN Net : error encountered when getting address info", "failed to send a keep-alive heartbeat"),
 )
@@ -59,7 +60,13 @@ _SOCKET = regex(
     r"\w{1,40} failed on SocketImpl\(fd=\d{1,7}, addr=\S{1,200}, remote=(?P<remote>\S{1,200}?)\): "
     r"(?P<why>.{1,200})"
 )
-_AGENT = regex(r"Rendezvous(?P<kind>Timeout|Connection)Error(?:$|: ?(?P<why>.{0,200}))")
+_AGENT = regex(
+    r"(?:\s{0,20}\"message\": \"|[a-z_.]{1,100}\.)?Rendezvous(?P<kind>Timeout|Connection)Error"
+    r"(?:\s*$|: ?(?P<why>.{0,200}))"
+)
+_AGENT_STORE = regex(r"The connection to the C10d store has failed")
+_OLD_CONNECT = regex(r"connect\(\) timed out\. Original timeout was (?P<waited>\d{1,12}) ms")
+"""Up to torch 1.10; without an address."""
 _AGENT_LOST = regex(r"The node '.{1,200}' has failed to send a keep-alive heartbeat to the rendezvous")
 _EXIT = regex(r"Error waiting on exit barrier\. Elapsed: (?P<waited>\d{1,9})(?:\.\d{1,20})? seconds")
 _BARRIER = regex(
@@ -72,6 +79,7 @@ _MESH = regex(r"Gloo connectFullMesh failed with (?:\[\S{1,200}\] )?(?P<why>.{1,
 _REMOTE = regex(r"remote=(?P<remote>\S{1,100}?)(?:[\s,)]|$)")
 _GLOO_PAIR = regex(r"\[?\S{0,160}gloo/transport/tcp/\w{1,40}\.cc:\d{1,6}\] (?P<why>.{1,300})")
 _GLOO_PEER = regex(r"Connection (?:closed|reset) by peer (?P<peer>\S{1,100})")
+_GLOO_CONNECT = regex(r"(?:connect|Connect timeout) (?P<peer>\S{1,100}?)(?:: (?P<why>.{1,100}))?$")
 _GLOO_INTERFACE = regex(r".{0,120}?Unable to find (?:address|interface) for: (?P<name>\S{1,60})")
 _GLOO_RANK = regex(
     r"\[Gloo\] Rank (?P<rank>\d{1,7}) is connected to (?P<connected>\d{1,7}) peer ranks\. "
@@ -151,6 +159,11 @@ def _agent(text: str) -> Meeting | None:
     if (agent := _AGENT.match(text)) is not None:
         reason = "timed-out" if agent["kind"] == "Timeout" else "other"
         return Meeting(RendezvousFailure, {"stage": "agent-join", "reason": reason})
+    if _AGENT_STORE.match(text):
+        return Meeting(RendezvousFailure, {"stage": "agent-join", "reason": "other"})
+    if (old := _OLD_CONNECT.match(text)) is not None:
+        fields = {"stage": "connect", "reason": "timed-out", "waited_s": _seconds(old["waited"], "ms")}
+        return Meeting(RendezvousFailure, fields)
     if _AGENT_LOST.match(text):
         return Meeting(RendezvousFailure, {"stage": "store-lost", "reason": "closed", "consequence": True})
     if (barrier := _BARRIER.match(text)) is not None:
@@ -180,6 +193,13 @@ def _gloo(text: str) -> Meeting | None:
     if (interface := _GLOO_INTERFACE.match(text)) is not None and "gloo" in text[:200]:
         fields = {"wanted": interface["name"], "variable": "GLOO_SOCKET_IFNAME", "reported_by": "gloo"}
         return Meeting(InterfaceMissing, fields)
+    if (pair := _GLOO_PAIR.match(text)) is not None and (tried := _GLOO_CONNECT.match(pair["why"])) is not None:
+        peer = peer_of(tried["peer"])
+        reason = connection_reason(tried["why"]) if tried["why"] else "timed-out"
+        fields = {"reason": reason, "reported_by": "gloo"}
+        if peer is not None:
+            fields |= {"peer": peer.host, "port": peer.port, "peer_loopback": peer.loopback}
+            return Meeting(ConnectionFailure, fields)
     if (pair := _GLOO_PAIR.match(text)) is not None and (gone := _GLOO_PEER.match(pair["why"])) is not None:
         peer = peer_of(gone["peer"])
         fields = {"reason": "closed", "step": "transfer", "reported_by": "gloo", "consequence": True}

@@ -63,7 +63,10 @@ _UNIT = regex(
     r"\s{0,8}(?:Default)?Limit(?P<name>MEMLOCK|NOFILE|NPROC|STACK|CORE|AS|DATA)="
     r"(?P<value>infinity|\d{1,20}(?::\d{1,20})?)\s*$"
 )
-_ONE = regex(r"ulimit (?:-[HS] ?)?-?(?P<letter>[lnus])\s*$")
+_ONE = regex(
+    r"(?:(?:kubectl|docker|podman|srun|mpirun|ssh|bash|sh) .{1,400}?)?\bulimit (?:-[HS] ?)?-?(?P<letter>[lnus])"
+    r"['\"]?\s*$"
+)
 _SGLANG = regex(r"ulimit soft: (?P<value>\d{1,20})\s*$")
 _PROCESS = regex(r"/proc/(?P<pid>\d{1,10}|self)/limits")
 
@@ -158,5 +161,8 @@ READER = Reader(
         ),
         *(" memlock ", "\tmemlock\t", " memlock\t", "\tmemlock ", "locked-in-memory size", "ulimit soft: "),
     ),
-    commands=("ulimit", "cat /proc/self/limits"),
+    commands=(
+        *("ulimit", "cat /proc/self/limits", "kubectl exec", "docker ", "podman ", "srun ", "mpirun ", "ssh "),
+        *("bash -c", "sh -c"),
+    ),
 )

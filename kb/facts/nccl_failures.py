@@ -35,6 +35,8 @@ ErrnoClass: TypeAlias = Literal[
     "no-device",
     "not-supported",
     "too-many-files",
+    "unreachable",
+    "no-data",
     "other",
 ]
 CudaClass: TypeAlias = Literal[
@@ -85,6 +87,8 @@ class IbCompletionError(Fact):
     peers: int = 1
     device: str | None = None
     """Local adapter, where the release names it."""
+    gids: Literal["ipv4", "ipv6", "link-local", "mixed"] | None = None
+    """Kind of both identifiers, which NCCL prints on Ethernet (RoCE) only; `mixed`: not the same on both sides."""
     consequence: bool = False
     count: int = 1
 

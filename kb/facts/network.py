@@ -3,6 +3,7 @@
 from typing import ClassVar, Literal, TypeAlias
 
 from kb.facts.base import Fact, Version
+from kb.facts.xid import WhichBoot
 
 InterfaceRole: TypeAlias = Literal[
     "loopback",
@@ -85,6 +86,25 @@ class RdmaPort(Fact):
     """Its network interface, where the tool tells."""
     mtu: int | None = None
     """Active MTU."""
+
+
+class NetworkLinkTrouble(Fact):
+    """What the kernel log says of a network link that is down at its end, or of its cable; repeats together."""
+
+    kind: ClassVar[str] = "network_link_trouble"
+
+    device: str
+    """Interface, or the address of the adapter where none is named."""
+    driver: str
+    """mlx5_core, bnxt_en, ice …"""
+    trouble: Literal["down", "cable-error", "cable-unplugged"]
+    """`down`: and no later line of this device says that it came up again."""
+    text: str
+    count: int = 1
+    """How often it went down."""
+    boot: WhichBoot = "this"
+    time: str | None = None
+    first_s: float | None = None
 
 
 class GidTable(Fact):
