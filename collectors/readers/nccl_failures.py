@@ -14,9 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 from typing import Any
 
+from collectors.readers._nccl_last_errors import MARKERS as LAST
+from collectors.readers._nccl_last_errors import last_errors
 from collectors.readers._regex import regex
 from collectors.readers._tally import Tallies
-from collectors.readers.launcher_prefixes import without_launcher
 from collectors.readers.nccl_failure_forms import MARKERS, failure_of
 from collectors.readers.nccl_lines import NcclLine, nccl_lines
 from kb.evidence import Observed, Reader, Reading, Section
@@ -40,7 +41,6 @@ TYPES: tuple[type[Fact], ...] = (
     *(NcclCudaFailure, NcclDuplicateGpu, NcclErrorReturn, NcclNvmlFailure, NcclShmFailure, NcclVersionMismatch),
 )
 MOST_JOINED = 300
-MOST_COLUMNS = 2000
 
 _RETURN = regex(
     r"(?P<place>[\w./-]{1,200}\.\w{1,4}):\d{1,6}(?: \(\w{1,80}\))? -> (?P<code>\d{1,3})(?: \[.{1,40}\])?\s*$"
@@ -96,19 +96,6 @@ class _Log:
             peers.add(named["peer"])
 
 
-def _last_errors(section: Section) -> Iterator[NcclLine]:
-    """The last warnings of NCCL as torch repeats them below its own error, without their heads."""
-    for index, line in section.matching("Last error:"):
-        following = index + 1
-        if not line.rstrip().endswith("Last error:") or following >= len(section.lines):
-            continue
-        launched = without_launcher(section.lines[following][:MOST_COLUMNS])
-        number = (launched.rank or "").removeprefix("rank ")
-        rank = int(number) if number.isdecimal() else None
-        text = launched.text.strip()
-        yield NcclLine(following, "WARN", text, launched.process, None, None, launched.process, None, rank)
-
-
 def _code(number: int) -> str:
     return _CODES[number] if number < len(_CODES) else "other"
 
@@ -130,7 +117,7 @@ def read(section: Section) -> Iterator[Reading]:
         seen = True
         log.take(section, record)
     repeated = _Log()
-    for record in _last_errors(section):
+    for record in last_errors(section):
         repeated.take(section, record)
     yield from _facts(section, log)
     yield from _facts(section, repeated, {fact_type for (fact_type, _), _ in log.found})
@@ -165,6 +152,6 @@ def _facts(section: Section, log: _Log, told: Set[type[Fact]] = frozenset()) -> 
 READER = Reader(
     "nccl-failures",
     read,
-    markers=(*MARKERS, *_START, "NCCL INFO init.cc:", "NCCL INFO group.cc:", "Last error:"),
+    markers=(*MARKERS, *_START, "NCCL INFO init.cc:", "NCCL INFO group.cc:", "NCCL INFO transport", *LAST),
     context=(0, 1),
 )
