@@ -60,21 +60,17 @@ def _versions(facts: Facts) -> list[tuple[str, Observed]]:
 
 def _fits(defect: Defect, facts: Facts) -> list[_Fit] | None:
     """What fits the entry; None where one thing that it asks for is not seen."""
-    found: list[_Fit] = []
-    for wanted, fit in (
-        (bool(defect.lines), lambda: _line(defect, facts)),
-        (bool(defect.frames), lambda: _frame(defect, facts)),
-        (defect.cuda is not None, lambda: _cuda(defect, facts)),
-        (defect.gpus is not None, lambda: _gpu(defect, facts)),
-        (defect.machine is not None, lambda: _machine(defect, facts)),
-        (defect.setting is not None, lambda: _setting(defect, facts)),
-    ):
-        if wanted:
-            one = fit()
-            if one is None:
-                return None
-            found.append(one)
-    return found or None
+    asked = (
+        (bool(defect.lines), _line),
+        (bool(defect.frames), _frame),
+        (defect.cuda is not None, _cuda),
+        (defect.gpus is not None, _gpu),
+        (defect.machine is not None, _machine),
+        (defect.setting is not None, _setting),
+    )
+    seen = [seek(defect, facts) for wanted, seek in asked if wanted]
+    found = [one for one in seen if one is not None]
+    return found if found and len(found) == len(seen) else None
 
 
 def _line(defect: Defect, facts: Facts) -> _Fit | None:
@@ -114,12 +110,9 @@ def _machine(defect: Defect, facts: Facts) -> _Fit | None:
 
 def _setting(defect: Defect, facts: Facts) -> _Fit | None:
     name, value = defect.setting or ("", None)
-    settings = [*facts.of(NcclSetting), *facts.of(Setting)]
-    return next(
-        (
-            (f"{name}={one.value}", observed)
-            for one, observed in settings
-            if one.name == name and value in {None, one.value}
-        ),
-        None,
-    )
+    by_nccl = [(one.name, one.value, observed) for one, observed in facts.of(NcclSetting)]
+    by_place = [(one.name, one.value, observed) for one, observed in facts.of(Setting)]
+    for known, said, observed in (*by_nccl, *by_place):
+        if known == name and value in {None, said}:
+            return f"{name}={said}", observed
+    return None

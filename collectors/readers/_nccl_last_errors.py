@@ -1,7 +1,7 @@
 """NCCL's last warning as the programs that called it repeat it, without the head that NCCL gave it.
 
-PyTorch prints it below `Last error:` (from 1.13), XLA in quotes behind `Last NCCL warning(error) log entry`, nccl-tests
-behind the slash of its failure line. No reader.
+PyTorch prints it below `Last error:` (from 1.13), XLA in quotes behind `Last NCCL warning(error) log entry`,
+nccl-tests behind the slash of its failure line. No reader.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ MARKERS = ("Last error:", "Last NCCL ", "Test NCCL failure ")
 MOST_COLUMNS = 2000
 
 _QUOTED = regex(
-    r"Last NCCL (?:warning|error)\S{0,20} (?:log entry )?(?:\(may be unrelated\):? ?)?'(?P<text>[^']{3,400}(?:'[^']{1,200}'[^']{0,60})?)'"
+    r"Last NCCL (?:warning|error)\S{0,20} (?:log entry )?(?:\(may be unrelated\):? ?)?"
+    r"'(?P<text>[^']{3,400}(?:'[^']{1,200}'[^']{0,60})?)'"
 )
 _TEST = regex(r"Test NCCL failure \S{1,120}:\d{1,6} '[^'/]{3,120} / (?P<text>\S.{2,400}?)\s?'\s*$")
 _NO_WARNING = (

@@ -4,8 +4,8 @@
     $ cuobjdump --list-elf /usr/lib/x86_64-linux-gnu/libnccl.so.2
     ELF file    1: libnccl.1.sm_80.cubin
 
-Follows NCCL's makefiles (2.0 to 2.32) and cuobjdump of CUDA 9 to 13. A make line of another project, and a listing that is
-not shown to be NCCL's, give nothing.
+Follows NCCL's makefiles (2.0 to 2.32) and cuobjdump of CUDA 9 to 13. A make line of another project, and a
+listing that is not shown to be NCCL's, give nothing.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Lines of a log that belong to a defect of some NCCL releases, by the catalogue (kb/catalogues/nccl_defects.yaml).
+"""Lines of a log that belong to a defect of some NCCL releases, by the catalogue (kb/catalogues).
 
     a17:311:340 [0] NCCL INFO ncclMaxSharedMem 82240 exceeds device/fn maxSharedMem 79856
     free(): invalid next size (fast)
     malloc(): corrupted top size
 
-Follows NCCL 2.9 to 2.32 and glibc's malloc. A line alone accuses nobody: whether the release in use has the defect, and
-whether the rest fits, is judged over all files together.
+Follows NCCL 2.9 to 2.32 and glibc's malloc. A line alone accuses nobody: whether the release in use has the
+defect, and whether the rest fits, is judged over all files together.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
             libnccl.so.2 => /usr/local/lib/libnccl.so.2 (0x00007f31d2000000)
     INFO 05-20 12:00:00 utils.py:580] Found nccl from environment variable VLLM_NCCL_SO_PATH=/usr/lib/libnccl.so.2
 
-Follows proc_pid_maps(5), lsof, pmap, ldd of glibc 2.17 to 2.42, the dynamic linker's LD_DEBUG=libs, and vLLM 0.2 to
-0.12. What lies on disk alone is in LibraryFile; a path in prose gives nothing.
+Follows proc_pid_maps(5), lsof, pmap, ldd of glibc 2.17 to 2.42, the dynamic linker's LD_DEBUG=libs, and vLLM 0.2
+to 0.12. What lies on disk alone is in LibraryFile; a path in prose gives nothing.
 """
 
 from __future__ import annotations
@@ -21,12 +21,10 @@ from kb.facts.nccl_tools import NcclLibrary
 _How: TypeAlias = Literal["mapped", "resolved", "chosen"]
 _Origin: TypeAlias = Literal["wheel", "torch", "conda", "system", "cuda", "other"]
 
+_MAP = r"\s{0,8}[0-9a-f]{6,16}-[0-9a-f]{6,16} \S{4} [0-9a-f]{1,16} \S{1,12} \d{1,20}\s{1,80}"
 _PATH = r"(?P<path>/[\w./@+~-]{0,300}libnccl\.so(?:\.\d{1,4}){0,4})"
 _FORMS: tuple[tuple[_How, str], ...] = (
-    (
-        "mapped",
-        rf"\s{{0,8}}[0-9a-f]{{6,16}}-[0-9a-f]{{6,16}} \S{{4}} [0-9a-f]{{1,16}} \S{{1,12}} \d{{1,20}}\s{{1,80}}{_PATH}",
-    ),
+    ("mapped", _MAP + _PATH),
     ("mapped", rf"\S{{1,40}} {{1,20}}\d{{1,10}} .{{1,120}}\bmem\b.{{1,120}}\s{_PATH}\s*$"),
     ("resolved", rf"\s{{0,16}}libnccl\.so[\d.]{{0,8}} => {_PATH} \(0x"),
     ("resolved", rf"\s{{0,16}}\d{{1,10}}:\s{{1,8}}calling init: {_PATH}"),

@@ -22,7 +22,7 @@ from collectors.readers._regex import regex
 from collectors.readers.launcher_prefixes import without_launcher
 from collectors.readers.nccl_communicators import Communicators
 from collectors.readers.nccl_lines import NcclLine, nccl_lines
-from collectors.readers.nccl_warning_classes import warning_class
+from collectors.readers.nccl_warning_classes import warning_class, warning_meaning
 from kb.evidence import Observed, Reader, Reading, Section
 from kb.facts.base import version_key
 from kb.facts.nccl import NcclBootstrap, NcclInit, NcclSetting, NcclTransport, NcclVersion, NcclWarning
@@ -218,6 +218,7 @@ def _warnings(section: Section, log: _Log) -> Iterator[Observed]:
             text=tally.first[:MOST_TEXT],
             rank=ranks.pop() if len(ranks) == 1 else None,
             class_=warning_class(tally.first, place),
+            means=warning_meaning(tally.first, place),
             count=tally.count,
             file=place.rsplit(":", 1)[0].rsplit("/src/", 1)[-1] if place else None,
         )

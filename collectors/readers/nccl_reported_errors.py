@@ -51,7 +51,8 @@ _FORMS: tuple[tuple[_Speaker, str], ...] = (
 )
 _BY_FORM = tuple((speaker, regex(form)) for speaker, form in _FORMS)
 _HEADLESS = regex(
-    r"(?:.{0,80}Error: )?nccl(?P<name>UnhandledCudaError|SystemError|InternalError|InvalidArgument|InvalidUsage|RemoteError): "
+    r"(?:.{0,80}Error: )?nccl"
+    r"(?P<name>UnhandledCudaError|SystemError|InternalError|InvalidArgument|InvalidUsage|RemoteError): "
     r"(?:Call to CUDA|System call|Internal check|Invalid value|This usually|A call failed)"
 )
 _NAMES: dict[str, NcclResult] = {
@@ -74,8 +75,8 @@ _MARKERS = (
     ),
     " error [Op:",
 )
-_NEAR = 6
-"""Lines within which a program repeats NCCL's last warning."""
+_NEAR = 4
+"""Lines within which PyTorch repeats NCCL's last warning below its error."""
 _MOST = 2000
 _MOST_SORTS = 1000
 
@@ -97,12 +98,22 @@ def read(section: Section) -> Iterator[Reading]:
             known, first, count = found[key]
             found[key] = (known, first, count + (0 if _HEADLESS.match(logged.text[:300]) else 1))
         elif len(found) < _MOST_SORTS:
-            said = next((warnings[at] for at in range(index, index + _NEAR) if at in warnings), None)
+            said = _repeated(section, index, warnings)
             found[key] = (fact.model_copy(update={"last_warning": said[:400] if said else None}), index, 1)
     for fact, index, count in found.values():
         yield section.observe(fact.model_copy(update={"count": count}), index)
     if found:
         yield section.looked(NcclReportedError)
+
+
+def _repeated(section: Section, index: int, warnings: dict[int, str]) -> str | None:
+    """NCCL's last warning as it stands in the same line or below it, before the next error."""
+    for at in range(index, min(index + _NEAR, len(section.lines))):
+        if at > index and any(form.search(section.lines[at][:_MOST]) for _, form in _BY_FORM):
+            return None
+        if at in warnings:
+            return warnings[at]
+    return None
 
 
 def _fact(text: str, rank: str | None) -> NcclReportedError | None:

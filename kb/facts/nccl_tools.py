@@ -188,7 +188,7 @@ class NcclLibrary(Fact):
 
 
 class NcclDefect(Fact):
-    """A known defect of the NCCL in use that its version, the machine and what was seen fit; from the catalogue."""
+    """A known defect of the NCCL in use, by the catalogue: its release has it, and what was seen fits."""
 
     kind: ClassVar[str] = "nccl_defect"
 
