@@ -4,7 +4,7 @@
 same over the releases, as a regular expression without regard to case; `place` a part of the name of the source
 file that warned, for texts that no form fits. `first` and `last`: oldest and newest release with such a warning.
 `forms`: how many different texts it covers, `example` one of them as it stands in the source, `files` where.
-Sources: `tags`, NVIDIA/nccl, src/, v2.14.3-1 to v2.30.7-1; `binaries`, the strings of the wheels of 2.31.2 and 2.32.3.
+Sources: `tags`, NVIDIA/nccl, src/, v2.14.3-1 to v2.30.7-1; `binaries`, strings of the wheels of 2.31.2 and 2.32.3.
 """
 
 from __future__ import annotations
