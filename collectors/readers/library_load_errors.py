@@ -28,6 +28,10 @@ _LIBRARY = r"(?P<library>(?:/[^\s:'\"]{0,400}/)?[\w.+-]{1,120}\.so(?:\.[\w.]{1,2
 _REQUIRED = r"(?: \(required by (?P<by>[^)]{1,400})\))?"
 _PROBLEMS: tuple[tuple[_Problem, str], ...] = (
     ("undefined-symbol", rf"{_LIBRARY}: undefined symbol: (?P<symbol>[\w@.]{{1,300}})"),
+    (
+        "undefined-symbol",
+        r"symbol lookup error: (?P<library>[\w./+-]{1,300}): undefined symbol: (?P<symbol>[\w@.]{1,300})",
+    ),
     ("version-not-found", rf"{_LIBRARY}: version [`'](?P<symbol>[\w.]{{1,60}})' not found{_REQUIRED}"),
     ("not-found", rf"{_LIBRARY}: cannot open shared object file: No such file"),
     (

@@ -14,9 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 from typing import Any
 
+from collectors.readers._nccl_last_errors import MARKERS as LAST
+from collectors.readers._nccl_last_errors import last_errors
 from collectors.readers._regex import regex
 from collectors.readers._tally import Tallies
-from collectors.readers.launcher_prefixes import without_launcher
 from collectors.readers.nccl_failure_forms import MARKERS, failure_of
 from collectors.readers.nccl_lines import NcclLine, nccl_lines
 from kb.evidence import Observed, Reader, Reading, Section
@@ -40,7 +41,6 @@ TYPES: tuple[type[Fact], ...] = (
     *(NcclCudaFailure, NcclDuplicateGpu, NcclErrorReturn, NcclNvmlFailure, NcclShmFailure, NcclVersionMismatch),
 )
 MOST_JOINED = 300
-MOST_COLUMNS = 2000
 
 _RETURN = regex(
     r"(?P<place>[\w./-]{1,200}\.\w{1,4}):\d{1,6}(?: \(\w{1,80}\))? -> (?P<code>\d{1,3})(?: \[.{1,40}\])?\s*$"
@@ -96,6 +96,7 @@ class _Log:
             peers.add(named["peer"])
 
 
+<<<<<<< HEAD
 def last_errors(section: Section) -> Iterator[NcclLine]:
     """The last warnings of NCCL as torch repeats them below its own error, without their heads."""
     for index, line in section.matching("Last error:"):
@@ -110,6 +111,8 @@ def last_errors(section: Section) -> Iterator[NcclLine]:
         yield NcclLine(following, "WARN", text, launched.process, None, None, launched.process, None, rank)
 
 
+=======
+>>>>>>> w-nccl
 def _code(number: int) -> str:
     return _CODES[number] if number < len(_CODES) else "other"
 
@@ -166,6 +169,6 @@ def _facts(section: Section, log: _Log, told: Set[type[Fact]] = frozenset()) -> 
 READER = Reader(
     "nccl-failures",
     read,
-    markers=(*MARKERS, *_START, "NCCL INFO init.cc:", "NCCL INFO group.cc:", "Last error:"),
+    markers=(*MARKERS, *_START, "NCCL INFO init.cc:", "NCCL INFO group.cc:", "NCCL INFO transport", *LAST),
     context=(0, 1),
 )

@@ -12,15 +12,17 @@ text without a line of NCCL's gives nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from collectors.readers._nccl_last_errors import MARKERS as LAST
+from collectors.readers._nccl_last_errors import last_errors
 from collectors.readers._regex import regex
 from collectors.readers.launcher_prefixes import without_launcher
 from collectors.readers.nccl_communicators import Communicators
 from collectors.readers.nccl_lines import NcclLine, nccl_lines
-from collectors.readers.nccl_warning_classes import warning_class
+from collectors.readers.nccl_warning_classes import warning_class, warning_meaning
 from kb.evidence import Observed, Reader, Reading, Section
 from kb.facts.base import version_key
 from kb.facts.nccl import NcclBootstrap, NcclInit, NcclSetting, NcclTransport, NcclVersion, NcclWarning
@@ -85,12 +87,19 @@ class _Log:
             self.from_the_start = True
 
     def _warning(self, line: NcclLine) -> None:
-        # The same words are the same warning whatever address they name; an error code tells them apart.
-        form = _NUMBERS.sub(lambda match: match[0] if match["code"] else "#", line.text[:MOST_TEXT])
+        form = _form(line.text)
         if not form or (form not in self.warnings and len(self.warnings) >= MOST_WARNINGS):
             return
         self.files.setdefault(form, line.place)
         self.warnings.setdefault(form, _Tally(line.index, line.text)).add(line)
+
+    def repeated(self, lines: Iterable[NcclLine]) -> None:
+        """Adds warnings that only the calling program repeats, where NCCL's own lines are not in the text."""
+        told = set(self.warnings)
+        for line in lines:
+            form = _form(line.text)
+            if form not in told and not any(known.startswith(form) for known in told):
+                self._warning(line)
 
     def _version(self, line: NcclLine) -> bool:
         match = _VERSION.match(line.text)
@@ -146,6 +155,11 @@ class _Log:
         return bool(keys) and max(keys) <= (_ENDS_IN_STARTED_RING or 0)
 
 
+def _form(text: str) -> str:
+    """The same words are the same warning whatever address they name; an error code tells them apart."""
+    return _NUMBERS.sub(lambda match: match[0] if match["code"] else "#", text[:MOST_TEXT])
+
+
 def read(section: Section) -> Iterator[Reading]:
     """The facts of all NCCL lines, aggregated over processes; one NcclInit a rank and communicator."""
     log = _Log()
@@ -156,7 +170,9 @@ def read(section: Section) -> Iterator[Reading]:
     for record in nccl_lines(section):
         empty = False
         log.take(record)
+    log.repeated(last_errors(section))
     if empty:
+        yield from _warnings(section, log)
         return
     for part in (_versions, _settings, _bootstraps, _inits, _transports, _warnings):
         yield from part(section, log)
@@ -202,6 +218,7 @@ def _warnings(section: Section, log: _Log) -> Iterator[Observed]:
             text=tally.first[:MOST_TEXT],
             rank=ranks.pop() if len(ranks) == 1 else None,
             class_=warning_class(tally.first, place),
+            means=warning_meaning(tally.first, place),
             count=tally.count,
             file=place.rsplit(":", 1)[0].rsplit("/src/", 1)[-1] if place else None,
         )
@@ -211,7 +228,7 @@ def _warnings(section: Section, log: _Log) -> Iterator[Observed]:
 READER = Reader(
     "nccl-log",
     read,
-    markers=("NCCL INFO ", "NCCL WARN ", "NCCL version "),
+    markers=("NCCL INFO ", "NCCL WARN ", "NCCL version ", *LAST),
     # Of a large log: what is said of set-up and trouble, not the traces of every collective.
     lines=(
         "Init START",
@@ -232,5 +249,6 @@ READER = Reader(
         " via COLLNET/",
         " via direct shared memory",
         "NCCL WARN ",
+        *LAST,
     ),
 )

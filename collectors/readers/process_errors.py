@@ -161,6 +161,7 @@ READER = Reader(
         *(
             "Fatal Python error:",
             "Caught signal ",
+            "Signal: Bus error",
             "Failed: Cuda error ",
             "Cuda failure ",
             "died unexpectedly",

@@ -108,5 +108,7 @@ class NcclWarning(Fact):
     rank: int | None = None
     class_: NcclClass = Field(alias="class", default="internal")
     count: int = 1
+    means: str | None = None
+    """What such a warning means, by the catalogue of warnings."""
     file: str | None = None
     """Source file that warned, `transport/nvls.cc`; None where the line was cut."""

@@ -237,22 +237,38 @@ class NcclVersionMismatch(Fact):
     count: int = 1
 
 
+NcclResult: TypeAlias = Literal[
+    "cuda", "system", "internal", "invalid-argument", "invalid-usage", "remote", "in-progress", "timeout", "other",
+]  # fmt: skip
+
+
+class NcclReportedError(Fact):
+    """A call of NCCL that failed, as the program that called says it; the same one of one rank together.
+
+    The words name what kind of call failed, not why: why stands in NCCL's own warning.
+    """
+
+    kind: ClassVar[str] = "nccl_reported_error"
+
+    code: NcclResult
+    """`remote`: another process went away first."""
+    reported_by: Literal["torch", "pynccl", "nccl-tests", "xla", "tensorrt-llm", "other"]
+    """`pynccl`: the binding of vLLM and SGLang."""
+    rank: str | None = None
+    version: Version | None = None
+    """Of the NCCL in use, where the message names it."""
+    last_warning: str | None = None
+    """NCCL's last warning, where the program repeats it."""
+    text: str
+    count: int = 1
+
+
 class NcclErrorReturn(Fact):
     """An error on its way up through NCCL (`init.cc:58 -> 3`). Always a consequence of what stands before it."""
 
     kind: ClassVar[str] = "nccl_error_return"
 
-    code: Literal[
-        "cuda",
-        "system",
-        "internal",
-        "invalid-argument",
-        "invalid-usage",
-        "remote",
-        "in-progress",
-        "timeout",
-        "other",
-    ]
+    code: NcclResult
     innermost: str
     """Source file where the first such line stands."""
     processes: int = 1

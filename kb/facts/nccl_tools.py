@@ -168,3 +168,65 @@ class NcclTestLibrary(Fact):
     headers: Version
     library: Version
     same: bool
+
+
+class NcclLibrary(Fact):
+    """A libnccl that a process has loaded or that its linker would load; equal ones together."""
+
+    kind: ClassVar[str] = "nccl_library"
+
+    path: str
+    origin: Literal["wheel", "torch", "conda", "system", "cuda", "other"]
+    """Judged by its folder. `wheel`: of nvidia-nccl-cu12 and kin; `system`: a folder of the linker's defaults."""
+    version: Version | None = None
+    """From the file name."""
+    how: Literal["mapped", "resolved", "chosen"]
+    """`mapped`: in a process's memory; `resolved`: by ldd; `chosen`: a program says that it takes it."""
+    variable: str | None = None
+    """The setting that made a program choose it."""
+    count: int = 1
+
+
+class NcclDefect(Fact):
+    """A known defect of the NCCL in use, by the catalogue: its release has it, and what was seen fits."""
+
+    kind: ClassVar[str] = "nccl_defect"
+
+    id: str
+    title: str
+    version: Version
+    """The release in use."""
+    fixed: Version | None = None
+    """The first release without it; None where no release is known to be."""
+    fit: Literal["exact", "circumstantial"]
+    """`exact`: what is seen belongs to this defect alone; `circumstantial`: to many other faults as well."""
+    hang: bool = False
+    """It shows as a job that does not get on."""
+    workaround: str | None = None
+    seen: str
+    """What of the evidence fits."""
+    source: str
+
+
+class NcclDefectLine(Fact):
+    """A line that belongs to a known defect of some releases, whichever is in use; all of one entry together."""
+
+    kind: ClassVar[str] = "nccl_defect_line"
+
+    id: str
+    text: str
+    count: int = 1
+
+
+class NcclCode(Fact):
+    """The GPU architectures that a build of NCCL carries code for, from its make line or cuobjdump."""
+
+    kind: ClassVar[str] = "nccl_code"
+
+    archs: str
+    """`sm_70 sm_80`"""
+    newest: int
+    """80 of these."""
+    ptx: bool = False
+    """Also intermediate code, which the driver can translate for newer GPUs."""
+    reported_by: Literal["make", "cuobjdump"]

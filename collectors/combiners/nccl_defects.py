@@ -1,0 +1,118 @@
+"""Which known defects of NCCL the release in use has, where the rest of the evidence fits them, too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from collectors.combiners import Facts, derived
+from kb.evidence import Observed, Reading
+from kb.facts.environment import CudaError, PythonPackage, TorchBuild
+from kb.facts.gpu import Gpu
+from kb.facts.machine import Boot
+from kb.facts.nccl import NcclSetting, NcclVersion
+from kb.facts.nccl_failures import NcclCudaFailure, NcclReportedError
+from kb.facts.nccl_tools import NcclDefect, NcclDefectLine
+from kb.facts.settings import Setting
+from kb.facts.stacks import ProcessStack
+from kb.nccl_defects import Defect, defects
+
+_CUDA_ERRORS = {"illegal-access": ("illegal-address",), "no-kernel-image": ("no-kernel-image",)}
+"""What CudaError calls the classes of NcclCudaFailure."""
+
+_Fit = tuple[str, Observed]
+"""What of the evidence fits, and where it was seen."""
+
+
+def combine(facts: Facts) -> Iterator[Reading]:
+    """NcclDefect for each entry of the catalogue that fits the release and all else that it asks for."""
+    for defect in defects():
+        having = [(version, observed) for version, observed in _versions(facts) if defect.has(version)]
+        if not having:
+            continue
+        fits = _fits(defect, facts)
+        if fits is None:
+            continue
+        version, observed = having[0]
+        fact = NcclDefect(
+            id=defect.id,
+            title=defect.title,
+            version=version,
+            fixed=defect.fixed,
+            fit=defect.fit,
+            hang=defect.hang,
+            workaround=defect.workaround,
+            seen="; ".join(text for text, _ in fits)[:400],
+            source=defect.source,
+        )
+        yield derived(fact, [*(one for _, one in fits), observed])
+
+
+def _versions(facts: Facts) -> list[tuple[str, Observed]]:
+    """The releases in use by the best witness: NCCL itself, then the program, then what is installed."""
+    said = facts.of(NcclVersion)
+    by_nccl = [(one.version, observed) for one, observed in said if one.said_by == "nccl"]
+    by_program = [(one.version, observed) for one, observed in facts.of(NcclReportedError) if one.version]
+    by_framework = [(one.version, observed) for one, observed in said if one.said_by == "framework"]
+    by_torch = [(one.nccl, observed) for one, observed in facts.of(TorchBuild) if one.nccl]
+    installed = [(one.version, observed) for one, observed in facts.of(PythonPackage) if one.role == "nccl"]
+    return by_nccl or by_program or by_framework or by_torch or installed
+
+
+def _fits(defect: Defect, facts: Facts) -> list[_Fit] | None:
+    """What fits the entry; None where one thing that it asks for is not seen."""
+    asked = (
+        (bool(defect.lines), _line),
+        (bool(defect.frames), _frame),
+        (defect.cuda is not None, _cuda),
+        (defect.gpus is not None, _gpu),
+        (defect.machine is not None, _machine),
+        (defect.setting is not None, _setting),
+    )
+    seen = [seek(defect, facts) for wanted, seek in asked if wanted]
+    found = [one for one in seen if one is not None]
+    return found if found and len(found) == len(seen) else None
+
+
+def _line(defect: Defect, facts: Facts) -> _Fit | None:
+    return next(((one.text, o) for one, o in facts.of(NcclDefectLine) if one.id == defect.id), None)
+
+
+def _frame(defect: Defect, facts: Facts) -> _Fit | None:
+    for stack, observed in facts.of(ProcessStack):
+        frame = next((name for name in defect.frames if name in stack.frames), None)
+        if frame is not None:
+            return f"a process stands in {frame}", observed
+    return None
+
+
+def _cuda(defect: Defect, facts: Facts) -> _Fit | None:
+    for failure, observed in facts.of(NcclCudaFailure):
+        if failure.class_ == defect.cuda:
+            return failure.text, observed
+    for error, observed in facts.of(CudaError):
+        if error.class_ in _CUDA_ERRORS.get(defect.cuda or "", ()):
+            return error.text, observed
+    return None
+
+
+def _gpu(defect: Defect, facts: Facts) -> _Fit | None:
+    for gpu, observed in facts.of(Gpu):
+        if gpu.name and defect.gpus is not None and defect.gpus.search(gpu.name):
+            return gpu.name, observed
+    return None
+
+
+def _machine(defect: Defect, facts: Facts) -> _Fit | None:
+    return next(
+        ((f"on {one.architecture}", o) for one, o in facts.of(Boot) if one.architecture == defect.machine), None
+    )
+
+
+def _setting(defect: Defect, facts: Facts) -> _Fit | None:
+    name, value = defect.setting or ("", None)
+    by_nccl = [(one.name, one.value, observed) for one, observed in facts.of(NcclSetting)]
+    by_place = [(one.name, one.value, observed) for one, observed in facts.of(Setting)]
+    for known, said, observed in (*by_nccl, *by_place):
+        if known == name and value in {None, said}:
+            return f"{name}={said}", observed
+    return None

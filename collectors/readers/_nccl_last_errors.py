@@ -1,0 +1,52 @@
+"""NCCL's last warning as the programs that called it repeat it, without the head that NCCL gave it.
+
+PyTorch prints it below `Last error:` (from 1.13), XLA in quotes behind `Last NCCL warning(error) log entry`,
+nccl-tests behind the slash of its failure line. No reader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from collectors.readers._regex import regex
+from collectors.readers.launcher_prefixes import without_launcher
+from collectors.readers.nccl_lines import NcclLine
+from kb.evidence import Section
+
+MARKERS = ("Last error:", "Last NCCL ", "Test NCCL failure ")
+MOST_COLUMNS = 2000
+
+_QUOTED = regex(
+    r"Last NCCL (?:warning|error)\S{0,20} (?:log entry )?(?:\(may be unrelated\):? ?)?"
+    r"'(?P<text>[^']{3,400}(?:'[^']{1,200}'[^']{0,60})?)'"
+)
+_TEST = regex(r"Test NCCL failure \S{1,120}:\d{1,6} '[^'/]{3,120} / (?P<text>\S.{2,400}?)\s?'\s*$")
+_NO_WARNING = (
+    "Exception raised from",
+    "frame #",
+    "Traceback (most",
+    "During handling",
+    "Process Group",
+    "NCCL version",
+)
+
+
+def last_errors(section: Section) -> Iterator[NcclLine]:
+    """One record for each repetition, at the line where the words stand."""
+    for index, whole in section.matching(*MARKERS):
+        line = whole[:MOST_COLUMNS]
+        quoted = _QUOTED.search(line) or _TEST.search(line)
+        if quoted is not None:
+            yield _record(line, index, quoted["text"])
+        elif line.rstrip().endswith("Last error:") and index + 1 < len(section.lines):
+            following = section.lines[index + 1][:MOST_COLUMNS]
+            text = without_launcher(following).text.strip()
+            if text and not text.startswith(_NO_WARNING):
+                yield _record(following, index + 1, text)
+
+
+def _record(line: str, index: int, text: str) -> NcclLine:
+    launched = without_launcher(line)
+    number = (launched.rank or "").removeprefix("rank ")
+    rank = int(number) if number.isdecimal() else None
+    return NcclLine(index, "WARN", text, launched.process, None, None, launched.process, None, rank)

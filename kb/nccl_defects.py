@@ -1,0 +1,62 @@
+"""The catalogue of defects of NCCL releases: which release has which, what is seen of it, and where it ends."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Literal
+
+from kb.errors import RuleErrors
+from kb.facts.base import version_key
+from kb.strict_yaml import read_yaml
+
+
+@dataclass(frozen=True, slots=True)
+class Defect:
+    """One entry of the catalogue."""
+
+    id: str
+    title: str
+    since: str
+    before: str
+    fixed: str
+    fit: Literal["exact", "circumstantial"]
+    source: str
+    lines: tuple[str, ...] = ()
+    frames: tuple[str, ...] = ()
+    cuda: str | None = None
+    gpus: re.Pattern[str] | None = None
+    machine: str | None = None
+    setting: tuple[str, str | None] | None = None
+    """Name and value; any value where it is None."""
+    hang: bool = False
+    workaround: str | None = None
+
+    def has(self, version: str) -> bool:
+        """Whether a release is one of those with the defect."""
+        key, since, before = (version_key(one) for one in (version, self.since, self.before))
+        return key is not None and since is not None and before is not None and since <= key < before
+
+
+@cache
+def defects() -> tuple[Defect, ...]:
+    """All entries, in the order of the file."""
+    file = resources.files("kb") / "catalogues" / "nccl_defects.yaml"
+    document, errors = read_yaml(file.read_text(encoding="utf-8"), str(file))
+    if document is None or errors:
+        raise RuleErrors(errors)
+    return tuple(
+        Defect(
+            id=name,
+            fixed=entry.get("fixed", entry["before"]),
+            lines=tuple(entry.get("lines", ())),
+            frames=tuple(entry.get("frames", ())),
+            gpus=re.compile(entry["gpus"]) if "gpus" in entry else None,
+            setting=(entry["setting"]["name"], entry["setting"].get("value")) if "setting" in entry else None,
+            **{key: entry[key] for key in ("title", "since", "before", "fit", "source")},
+            **{key: entry[key] for key in ("cuda", "machine", "hang", "workaround") if key in entry},
+        )
+        for name, entry in document.value["defects"].items()
+    )

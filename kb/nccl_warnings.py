@@ -1,0 +1,58 @@
+"""The catalogue of NCCL's warnings: what one is about and what it means, for those that no rule knows.
+
+`catalogues/nccl_warnings.csv`: the first row that fits holds. `form` is the middle of the text that has stayed the
+same over the releases, as a regular expression without regard to case; `place` a part of the name of the source
+file that warned, for texts that no form fits. `first` and `last`: oldest and newest release with such a warning.
+`forms`: how many different texts it covers, `example` one of them as it stands in the source, `files` where.
+Sources: `tags`, NVIDIA/nccl, src/, v2.14.3-1 to v2.30.7-1; `binaries`, strings of the wheels of 2.31.2 and 2.32.3.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple, cast
+
+from kb.facts.nccl import NcclClass
+
+MOST_TEXT = 500
+
+
+class WarningRow(NamedTuple):
+    """One kind of warning."""
+
+    id: str
+    class_: NcclClass
+    means: str
+    form: re.Pattern[str] | None
+    place: str | None
+
+
+@cache
+def warning_rows() -> tuple[WarningRow, ...]:
+    """All rows, in the order of the file."""
+    with files("kb.catalogues").joinpath("nccl_warnings.csv").open(encoding="utf-8") as table:
+        return tuple(
+            WarningRow(
+                id=row["id"],
+                class_=cast("NcclClass", row["class"]),
+                means=row["means"],
+                form=re.compile(row["form"], re.IGNORECASE) if row["form"] else None,
+                place=row["place"] or None,
+            )
+            for row in csv.DictReader(table)
+        )
+
+
+def warning_row(text: str, place: str | None) -> WarningRow | None:
+    """The first row that fits a warning by its text or, failing that, by the source file that it names."""
+    text = text[:MOST_TEXT]
+    for row in warning_rows():
+        if row.form is not None:
+            if row.form.search(text):
+                return row
+        elif place is not None and row.place is not None and row.place in place:
+            return row
+    return None
