@@ -40,7 +40,8 @@ def last_errors(section: Section) -> Iterator[NcclLine]:
             yield _record(line, index, quoted["text"])
         elif line.rstrip().endswith("Last error:") and index + 1 < len(section.lines):
             following = section.lines[index + 1][:MOST_COLUMNS]
-            text = without_launcher(following).text.strip()
+            own = without_launcher(line).text  # some launchers put a lead of their own before both lines
+            text = without_launcher(following).text.removeprefix(own[: own.rfind("Last error:")]).strip()
             if text and not text.startswith(_NO_WARNING):
                 yield _record(following, index + 1, text)
 

@@ -96,23 +96,6 @@ class _Log:
             peers.add(named["peer"])
 
 
-<<<<<<< HEAD
-def last_errors(section: Section) -> Iterator[NcclLine]:
-    """The last warnings of NCCL as torch repeats them below its own error, without their heads."""
-    for index, line in section.matching("Last error:"):
-        following = index + 1
-        if not line.rstrip().endswith("Last error:") or following >= len(section.lines):
-            continue
-        launched = without_launcher(section.lines[following][:MOST_COLUMNS])
-        number = (launched.rank or "").removeprefix("rank ")
-        rank = int(number) if number.isdecimal() else None
-        own = without_launcher(line[:MOST_COLUMNS]).text  # some launchers put a lead of their own before both
-        text = launched.text.removeprefix(own[: own.rfind("Last error:")]).strip()
-        yield NcclLine(following, "WARN", text, launched.process, None, None, launched.process, None, rank)
-
-
-=======
->>>>>>> w-nccl
 def _code(number: int) -> str:
     return _CODES[number] if number < len(_CODES) else "other"
 

@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from collectors.readers._nccl_last_errors import last_errors
 from collectors.readers._regex import regex
 from collectors.readers._tally import Tallies, Tally
-from collectors.readers.nccl_failures import last_errors
 from collectors.readers.nccl_lines import NcclLine, nccl_lines
 from collectors.readers.nccl_plugins import MARKERS as PLUGIN_MARKERS
 from collectors.readers.nccl_plugins import Plugins
