@@ -71,7 +71,11 @@ _OF_OTHERS: tuple[_Form, ...] = (
     (False, None, rf"{_RAISED}CUDART error: {_SAID}"),
     (True, None, r".{0,200}?ggml_cuda_init: failed to initialize CUDA: (?P<said>[\w ]{3,120})"),
     (True, None, r"Couldn't init CUDA: Error \(\S{1,100}\): (?P<said>[\w ]{3,120})"),
-    (False, None, rf"{_RAISED}\({_NUMBER}, [\"']Call to \w{{3,60}}\(.{{0,200}}\(Cu failure: (?P<said>[\w ]{{3,80}})\)"),
+    (
+        False,
+        None,
+        rf"{_RAISED}\({_NUMBER}, ['\"]Call to \w{{3,60}}\(.{{0,200}}\(Cu failure: (?P<said>[\w ]{{3,80}})",
+    ),
 )
 _OF_NCCL_TESTS: tuple[_Form, ...] = (
     (False, None, rf"(?:[\w.-]{{1,100}}: )?Test CUDA failure \S{{1,80}}:\d{{1,6}} {_QUOTED}"),
