@@ -64,6 +64,8 @@ class PeerBandwidth(Fact):
     disabled_gbps: float | None = None
     ratio: float | None = None
     """Enabled against disabled; much below 1 where peer traffic takes a detour."""
+    slower: bool | None = None
+    """Peer access makes it much slower, which no sound path does; pairs without peer access come close to 1."""
     latency_enabled_us: float | None = None
     latency_disabled_us: float | None = None
     measured_by: Literal["p2pBandwidthLatencyTest"] = "p2pBandwidthLatencyTest"
