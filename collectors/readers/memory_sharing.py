@@ -5,7 +5,7 @@
     RuntimeError: CUDA error: invalid resource handle
 
 Follows PyTorch 1.8 to 2.14 (torch/multiprocessing/reductions.py, c10/cuda/CUDACachingAllocator.cpp). A CUDA error
-counts only where the frames right above it are those of the sharing of tensors; a sentence about one gives nothing.
+counts only where the frames right above it are those that share tensors; a sentence about one gives nothing.
 """
 
 from __future__ import annotations
