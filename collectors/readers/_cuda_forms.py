@@ -60,7 +60,7 @@ _OF_SAMPLES: tuple[_Form, ...] = (
     (False, None, f"Cuda failure {_PLACE}:? {_QUOTED}"),
     (False, None, rf"CUDA error at {_PLACE} code={_NUMBER}\((?P<name>\w{{3,60}})\)"),
     (False, None, r"Failed to allocate device vector \w \(error code (?P<said>[^)]{3,120})\)!?"),
-    (True, None, rf"cudaGetDeviceCount returned {_NUMBER}\s*$"),
+    (True, None, rf"cudaGetDevice(?:Count|Properties) returned {_NUMBER}\s*$"),
 )
 _OF_OTHERS: tuple[_Form, ...] = (
     (False, None, rf"(?:[\w.]{{1,80}}Error: )?(?P<name>cudaError[A-Z]\w{{2,60}}): {_SAID}"),
@@ -68,6 +68,14 @@ _OF_OTHERS: tuple[_Form, ...] = (
     (False, None, rf"(?:C\+\+ exception with description \")?{_PLACE}: Cu failure: (?P<said>[\w ]{{3,80}})"),
     (True, None, r".{0,200}[Ff]ailed call to cuInit: (?:\w{3,20}: CUDA error: )?(?P<said>[\w .:]{3,120})"),
     (False, None, rf"(?:.{{0,120}}: )?CUDA (?:failure|error) {_NUMBER}: (?P<said>[\w ]{{3,120}})"),
+    (False, None, rf"{_RAISED}CUDART error: {_SAID}"),
+    (True, None, r".{0,200}?ggml_cuda_init: failed to initialize CUDA: (?P<said>[\w ]{3,120})"),
+    (True, None, r"Couldn't init CUDA: Error \(\S{1,100}\): (?P<said>[\w ]{3,120})"),
+    (
+        False,
+        None,
+        rf"{_RAISED}\({_NUMBER}, ['\"]Call to \w{{3,60}}\(.{{0,200}}\(Cu failure: (?P<said>[\w ]{{3,80}})",
+    ),
 )
 _OF_NCCL_TESTS: tuple[_Form, ...] = (
     (False, None, rf"(?:[\w.-]{{1,100}}: )?Test CUDA failure \S{{1,80}}:\d{{1,6}} {_QUOTED}"),
@@ -94,7 +102,8 @@ MARKERS = (
     ),
     *("CUDA in forked subprocess", "CUDA driver initialization failed", "THCudaCheck FAIL", "Triton Error [CUDA]"),
     *("Failed: Cuda error", "Cuda failure ", "Test CUDA failure", "allocate device vector", "cudaError"),
-    *("CUDA_ERROR_", "Cu failure: ", "call to cuInit", "CUDA failure "),
+    *("CUDA_ERROR_", "Cu failure: ", "call to cuInit", "CUDA failure ", "cudaGetDeviceProperties returned"),
+    *("CUDART error: ", "ggml_cuda_init: failed", "Couldn't init CUDA"),
 )
 
 
@@ -106,7 +115,7 @@ def found_in(text: str, following: str) -> Found | None:
             continue
         named = match.groupdict()
         said = (named.get("said") or "").strip()
-        result = _RESULT.match(following.strip()) if text.startswith("cudaGetDeviceCount returned") else None
+        result = _RESULT.match(following.strip()) if text.startswith("cudaGetDevice") else None
         whole = text.strip().rpartition("UserWarning: ")[2]
         whole = f"{whole} {following.strip()}" if result else whole
         return Found(

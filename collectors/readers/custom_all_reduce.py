@@ -34,7 +34,8 @@ _REASONS: tuple[tuple[CustomAllReduceReason, str], ...] = (
 )
 _WORLD = regex(r"world size: (\d{1,6})")
 _KERNEL = regex(
-    r"Failed: Cuda error (?P<place>\S{0,200}(?:custom_all_?reduce|quick_all_?reduce)\S{0,60}:\d{1,6}) "
+    r"(?:.{0,160}?: VLLM: )?Failed: (?:Cuda error )?"
+    r"(?P<place>\S{0,200}(?:custom_all_?reduce|quick_all_?reduce)\S{0,60}:\d{1,6}) "
     r"'(?P<error>[^']{1,120})'"
 )
 _TRTLLM_OFF = regex(
@@ -57,6 +58,7 @@ _MARKERS = (
         "Custom allreduce is disabled",
         "Setup Custom allreduce failed",
         "Failed: Cuda error ",
+        "custom_all_reduce.cuh:",
         "to AllReduceStrategy: NCCL",
     ),
     *(

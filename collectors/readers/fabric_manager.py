@@ -78,6 +78,7 @@ _WHOLE = regex(
 _MARKERS = (
     *("nv-fabricmanager", "nvidia-fabricmanager", "fabric manager", "Fabric Manager", "NVSwitch"),
     *("NV_WARN_NOTHING", "[ERROR] [tid", "[CRITICAL] [tid", "multicast team", "nvlsm does not exist"),
+    "Module ib_umad not found",
 )
 _LINES = (
     *("fabric manager ", "NVIDIA fabric manager", "nvidia-fabricmanager.service"),
@@ -85,6 +86,8 @@ _LINES = (
     *("multicast team request", "NVL5", "[ERROR] [tid", "Fabric Manager version"),
 )
 _ALSO = ("Unknown option", "modprobe: FATAL", "Detected ", "Stopp")
+_UMAD = "modprobe: FATAL: Module ib_umad not found"
+"""Tells of the way to the switches also where a person tried it by hand, with no word of fabric manager."""
 _MOST_PROBLEMS = 64
 _MOST_TEXT = 300
 
@@ -122,7 +125,7 @@ def read(section: Section) -> Iterator[Reading]:
     )
     for index, whole in section.matching(*_MARKERS, *_ALSO):
         line = whole[:MOST_COLUMNS]
-        if is_of_it:
+        if is_of_it or _UMAD in line:
             _note(problems, line, index)
         _event(run, line, index)
     for problem in problems.values():

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from collectors.readers._regex import regex
 from collectors.readers._tally import Tallies
+from collectors.readers.launcher_prefixes import without_launcher
 from collectors.readers.nccl_lines import NcclLine, nccl_lines
 from kb.evidence import Observed, Reader, Reading, Section
 from kb.facts.nccl_run import (
@@ -153,11 +154,20 @@ def _reason(line: NcclLine, feature: NcclFeatureName, match: re.Match[str]) -> s
     return "container" if feature == "cumem-host" and "container runtime" in line.text else None
 
 
+def _repeated(section: Section) -> Iterator[NcclLine]:
+    """NCCL's last warning on NVLS as torch repeats it below its own error, without its head."""
+    for index, whole in section.matching("NVLS) Multicast memory"):
+        launched = without_launcher(whole[:600])
+        text = launched.text.strip()
+        if text.startswith("Failed to bind NVLink SHARP"):
+            yield NcclLine(index, "WARN", text, launched.process, None, None, launched.process, None, None)
+
+
 def read(section: Section) -> Iterator[Reading]:
     """The facts of all such lines, aggregated over processes; each refused pair of GPUs once."""
     log = _Log()
     seen = False
-    for record in nccl_lines(section, *_MARKERS):
+    for record in (*nccl_lines(section, *_MARKERS), *_repeated(section)):
         seen = True
         log.take(record)
     if not seen:

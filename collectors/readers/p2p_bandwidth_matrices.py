@@ -19,6 +19,8 @@ from kb.evidence import Observed, Reader, Reading, Section
 from kb.facts.peer_paths import PeerBandwidth
 
 MOST_PAIRS = 4096
+MUCH_SLOWER = 0.6
+"""Of the speed through the host."""
 
 _TITLES = tuple(
     (name, regex(form))
@@ -63,12 +65,14 @@ def _observed(
     section: Section, src: int, dst: int, numbers: dict[str, float], places: dict[tuple[int, int, str], int]
 ) -> Observed:
     on, off = numbers.get("enabled_gbps"), numbers.get("disabled_gbps")
+    ratio = round(on / off, 2) if on is not None and off else None
     fact = PeerBandwidth(
         src=src,
         dst=dst,
         enabled_gbps=on,
         disabled_gbps=off,
-        ratio=round(on / off, 2) if on is not None and off else None,
+        ratio=ratio,
+        slower=None if ratio is None else ratio < MUCH_SLOWER,
         latency_enabled_us=numbers.get("latency_enabled_us"),
         latency_disabled_us=numbers.get("latency_disabled_us"),
     )

@@ -22,10 +22,12 @@ LOST_US = 10_000
 """No transfer takes so long: the receiver spins until it gives up."""
 
 _LINE = regex(r"\s{0,8}Device=(\d{1,4}) (CAN|CANNOT) Access Peer Device=(\d{1,4})\s*$")
+_DEVICE = regex(r"\s{0,8}Device: (\d{1,4}), (\S.{1,80}?), pciBusID: ")
 _CONNECTIVITY = regex(r"\s{0,8}P2P Connectivity Matrix\s*$")
 _LATENCY = regex(
     r"\s{0,8}P2P=Enabled Latency \(P2P (?:Writes|Reads)\) Matrix \(us\)|\s{0,8}P2P=Enabled Latency Matrix"
 )
+_MARKERS = ("Access Peer Device=", "P2P Connectivity Matrix", "P2P=Enabled Latency", ", pciBusID: ")
 
 
 def read(section: Section) -> Iterator[Reading]:
@@ -33,10 +35,14 @@ def read(section: Section) -> Iterator[Reading]:
     access: dict[tuple[int, int], Observed] = {}
     by_matrix: dict[tuple[int, int], Observed] = {}
     lost: dict[tuple[int, int], Observed] = {}
-    for index, line in section.matching("Access Peer Device=", "P2P Connectivity Matrix", "P2P=Enabled Latency"):
+    models: dict[int, str] = {}
+    for index, line in section.matching(*_MARKERS):
         text = line[:200]
-        if (match := _LINE.match(text)) is not None:
-            fact = _access(int(match[1]), int(match[3]), offered=match[2] == "CAN")
+        if (device := _DEVICE.match(text)) is not None:
+            models[int(device[1])] = device[2]
+        elif (match := _LINE.match(text)) is not None:
+            src = int(match[1])
+            fact = _access(src, int(match[3]), offered=match[2] == "CAN", model=models.get(src))
             access.setdefault((fact.src, fact.dst), section.observe(fact, index))
         elif _CONNECTIVITY.match(text):
             by_matrix |= _connectivity(section, index)
@@ -54,8 +60,8 @@ def _is_square(pairs: Collection[tuple[int, int]]) -> bool:
     return len(pairs) == len(gpus) * (len(gpus) - 1)
 
 
-def _access(src: int, dst: int, *, offered: bool) -> PeerAccess:
-    return PeerAccess(src=src, dst=dst, offered=offered, reported_by="p2p-tool")
+def _access(src: int, dst: int, *, offered: bool, model: str | None = None) -> PeerAccess:
+    return PeerAccess(src=src, dst=dst, offered=offered, reported_by="p2p-tool", model=model)
 
 
 def _connectivity(section: Section, title: int) -> dict[tuple[int, int], Observed]:
@@ -80,5 +86,5 @@ def _lost_writes(section: Section, title: int) -> dict[tuple[int, int], Observed
 READER = Reader(
     "p2p-bandwidth-test",
     read,
-    markers=("Access Peer Device=", "P2P Connectivity Matrix", "P2P=Enabled Latency"),
+    markers=_MARKERS[:3],
 )

@@ -17,7 +17,9 @@ from collectors.readers._regex import regex
 from kb.evidence import Observed, Reader, Reading, Section
 from kb.facts.p2p import PeerAccess, PeerCopy
 
-_OFFERED = regex(r"\s{0,8}> Peer access from .{1,120}\(GPU(\d{1,4})\) -> .{1,120}\(GPU(\d{1,4})\) : (Yes|No)\s*$")
+_OFFERED = regex(
+    r"\s{0,8}> Peer access from (.{1,120}?) ?\(GPU(\d{1,4})\) -> .{1,120}\(GPU(\d{1,4})\) : (Yes|No)\s*$"
+)
 _PAIR = regex(r"\s{0,8}Enabling peer access between GPU(\d{1,4}) and GPU(\d{1,4})\.\.\.")
 _ERROR = regex(r"\s{0,8}Verification error @ element \d{1,12}: val = (\S{1,40}), ref = \S{1,40}")
 _PASSED = regex(r"\s{0,8}Test passed\s*$")
@@ -37,8 +39,9 @@ def read(section: Section) -> Iterator[Reading]:
     for index, line in section.matching(*_MARKERS):
         text = line[:400]
         if (offered := _OFFERED.match(text)) is not None:
+            model, src, dst, answer = offered.groups()
             fact = PeerAccess(
-                src=int(offered[1]), dst=int(offered[2]), offered=offered[3] == "Yes", reported_by="p2p-tool"
+                src=int(src), dst=int(dst), offered=answer == "Yes", reported_by="p2p-tool", model=model
             )
             access.setdefault((fact.src, fact.dst), section.observe(fact, index))
         elif (tried := _PAIR.match(text)) is not None:

@@ -16,6 +16,8 @@ class PeerAccess(Fact):
     status: str | None = None
     """As nvidia-smi topo -p2p prints it: OK, CNS, GNS, TNS, NS, DR, U."""
     reported_by: Literal["topo-p2p", "p2p-tool", "torch", "nccl", "other"] = "other"
+    model: str | None = None
+    """Of the GPU `src`, where the tool names it."""
 
 
 class PeerCopy(Fact):

@@ -64,6 +64,23 @@ class PeerBandwidth(Fact):
     disabled_gbps: float | None = None
     ratio: float | None = None
     """Enabled against disabled; much below 1 where peer traffic takes a detour."""
+    slower: bool | None = None
+    """Peer access makes it much slower, which no sound path does; pairs without peer access come close to 1."""
     latency_enabled_us: float | None = None
     latency_disabled_us: float | None = None
     measured_by: Literal["p2pBandwidthLatencyTest"] = "p2pBandwidthLatencyTest"
+
+
+class MemorySharingFailure(Fact):
+    """GPU memory that one process could not hand to another, as PyTorch says; all alike together."""
+
+    kind: ClassVar[str] = "memory_sharing_failure"
+
+    call: Literal["export", "import", "descriptor"]
+    """`descriptor`: the kernel refused to pass the file descriptor on (pidfd_open, pidfd_getfd)."""
+    error: str
+    """As printed: `invalid argument`, `Operation not permitted`."""
+    expandable_segments: bool = False
+    """The message itself names them."""
+    rank: str | None = None
+    count: int = 1
