@@ -64,7 +64,7 @@ FrameworkErrorClass: TypeAlias = Literal[
     "torch-cpu-build", "nccl-unavailable", "no-kernel-image", "kernel-image-invalid", "triton-failure",
     "ptxas-failure", "compiler-missing", "attention-unsupported", "cuda-interposer", "mps-failure",
     "scheduler-watchdog", "worker-silent", "health-check-failed", "engine-dead", "model-load-failed",
-    "custom-all-reduce-off", "p2p-refused-for-gpu-model",
+    "custom-all-reduce-off", "p2p-refused-for-gpu-model", "packages-disagree",
 ]  # fmt: skip
 
 
