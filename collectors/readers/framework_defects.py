@@ -20,13 +20,11 @@ from kb.facts.problems import DefectLine, FrameworkVersion
 from kb.framework_defects import catalogue
 
 _SAID = regex(r"(?:E {1,8})?(?:[\w.]{1,120}(?:Error|Exception|Exit): |\s{2,12}assert\b)")
+_VERSION = r"(?P<version>\d{1,3}\.\d{1,3}[\w.]{0,30})"
 _VERSIONS = (
-    ("vllm", regex(r"vLLM (?:OpenAI )?API server version (?P<version>\d{1,3}\.\d{1,3}[\w.]{0,30})")),
-    ("vllm", regex(r"Initializing an? (?:V1 )?LLM engine \(v(?P<version>\d{1,3}\.\d{1,3}[\w.]{0,30})\)")),
-    (
-        "deepspeed",
-        regex(r"(?:\[Rank -?\d{1,6}\] )?DeepSpeed info: version=(?P<version>\d{1,3}\.\d{1,3}[\w.]{0,30})"),
-    ),
+    ("vllm", regex(rf"vLLM (?:OpenAI )?API server version {_VERSION}")),
+    ("vllm", regex(rf"Initializing an? (?:V1 )?LLM engine \(v{_VERSION}\)")),
+    ("deepspeed", regex(rf"(?:\[Rank -?\d{{1,6}}\] )?DeepSpeed info: version={_VERSION}")),
 )
 _VERSION_MARKERS = ("API server version", "LLM engine (v", "DeepSpeed info: version=")
 _MARKERS = tuple(part for entry in catalogue() for part in entry.lines)

@@ -69,9 +69,9 @@ _LINES: tuple[tuple[FrameworkErrorClass, str], ...] = (
     ("custom-op-missing", r"No module named 'vllm\._C|\[sgl_kernel\] CRITICAL: Could not load any common_ops"),
     ("undefined-symbol", r"(?:ImportError|OSError): /\S{1,300}\.so[\w.-]{0,80}: undefined symbol: \w"),
     ("packages-disagree", r"Detected that PyTorch and \w{5,20} were compiled with different CUDA"),
-    ("packages-disagree", r"(?:Couldn't load custom C\+\+ ops\. This can happen if your PyTorch and torchvision|operator tor"
-     r"chvision::nms does not exist)"),
-    ("packages-disagree", r"The detected CUDA version \([\d.]{3,8}\) mismatches the version that was used to compile PyTo"),
+    ("packages-disagree", r"Couldn't load custom C\+\+ ops\. This can happen if your PyTorch and torchvision"),
+    ("packages-disagree", r"operator torchvision::nms does not exist"),
+    ("packages-disagree", r"The detected CUDA version \([\d.]{3,8}\) mismatches the version that was used to com"),
     ("torch-cpu-build", r"Torch not compiled with CUDA enabled"),
     ("nccl-unavailable", r"Distributed package doesn't have NCCL built in|Failed to load NCCL library from "),
     ("nccl-unavailable", r"ProcessGroupNCCL is only supported with GPUs, no GPUs found!"),

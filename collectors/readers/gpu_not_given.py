@@ -22,7 +22,7 @@ _IMAGE = regex(r"\s{0,4}(?:WARNING: )?The NVIDIA Driver was not detected\.")
 _PLUGIN = regex(
     r"(?:.{0,80}(?:\] |\d{2}:\d{2}:\d{2} )|level=\w{1,10} msg=\"|\s{0,4})"
     r"(?:If this is a GPU node, did you (?:set the docker default runtime|configure the NVIDIA Container Toolkit)"
-    r"|Incompatible (?:strategy|platform) detected )"
+    r"|Incompatible (?:strategy|platform) detected\b)"
 )
 _MARKERS = (
     "NVIDIA Driver was not detected",

@@ -112,7 +112,7 @@ class GpuNotGiven(Fact):
     kind: ClassVar[str] = "gpu_not_given"
 
     said_by: Literal["image", "device-plugin"]
-    """`image`: the start script of an NVIDIA image; `device-plugin`: that of Kubernetes, which is a container too."""
+    """`image`: the start script of an NVIDIA image; `device-plugin`: that of Kubernetes, a container too."""
     text: str
     count: int = 1
 

@@ -40,7 +40,7 @@ DeviceChoice: TypeAlias = Literal["none-named", "hides-all", "beyond", "unknown-
 
 
 class VisibleDevices(Fact):
-    """What a variable that chooses GPUs comes to, against the GPUs that the driver lists; from all files together."""
+    """What a variable that chooses GPUs comes to, against the GPUs that the driver lists; of all files."""
 
     kind: ClassVar[str] = "visible_devices"
 
