@@ -58,7 +58,8 @@ def _docker(section: Section) -> Iterator[Observed]:
             (option := _OPTION.match(line[:100])) is not None and option["option"] == "rootless"
         )
         cdi = cdi or _CDI_DEVICE.match(line[:200]) is not None
-    if "Docker Root Dir" not in values and not {"Runtimes", "Default Runtime"} <= values.keys():
+    asked = command_of(section).startswith("docker info") and bool(values)  # some lines of it, picked out by grep
+    if not asked and "Docker Root Dir" not in values and not {"Runtimes", "Default Runtime"} <= values.keys():
         return
     runtimes = values.get("Runtimes")
     fact = _engine(

@@ -49,6 +49,7 @@ _MARKERS = (
     *("DataLoader worker", "bus error encountered", "to file </torch_", "DataLoader timed out"),
     *("Too many open files", "items of ancdata", "start new thread", "pthread_create failed"),
     *("[Errno 28] No space", "'_OpNamespace'", "vllm._C", "[sgl_kernel]", "ImportError: /", "OSError: /"),
+    *("compiled with different CUDA", "load custom C++ ops", "torchvision::nms", "The detected CUDA version ("),
     *("compiled with CUDA", "have NCCL built in", "load NCCL library", "ProcessGroupNCCL is only"),
     *("kernel image is", "named symbol not", "CUDA capability sm_", "ptxas", "Triton Error"),
     *("PassManager::run", "working triton inst", "out of resource: ", "to find C compiler", "CUDA_HOME env"),

@@ -44,7 +44,8 @@ _HELD = regex(
 )
 _NO_ROOM = regex(
     r"(?:[\w.]{1,80}Error: )?(?:Not enough memory\. Please try to increase --mem-fraction-static"
-    r"|No available memory for the cache blocks)"
+    r"|No available memory for the cache blocks|To serve at least one request with the models?'s max seq len"
+    r"|The model's max seq len \(\d{1,9}\) is larger than the maximum number of tokens)"
 )
 _NCCL = regex(r"Failed to CUDA (?:m|c)alloc (?:async )?(\d{1,15}) bytes|Cuda failure (?:\d{1,4} )?'out of memory'")
 _MIB = {"bytes": 1 / (1 << 20), "KiB": 1 / 1024, "MiB": 1.0, "GiB": 1024.0}
@@ -52,6 +53,7 @@ _MIB = {"bytes": 1 / (1 << 20), "KiB": 1 / 1024, "MiB": 1.0, "GiB": 1024.0}
 _MARKERS = (
     *("CUDA out of memory", "CUDA error: out of memory", "cudaMalloc failed: out of memory"),
     *("Free memory on device", "increase --mem-fraction-static", "No available memory for the cache blocks"),
+    *("To serve at least one request with", "is larger than the maximum number of tokens"),
 )
 _NCCL_MARKERS = ("Failed to CUDA malloc", "Failed to CUDA calloc", "'out of memory'")
 

@@ -91,6 +91,7 @@ def _fact(node: _Node) -> KubeNode:
 def _described(section: Section) -> Iterator[_Node]:
     node: _Node | None = None
     part = ""
+    asked = " describe node" in command_of(section)
     for index, whole in enumerate(section.lines):
         line = whole[:600]
         name = _NAME.match(line)
@@ -98,7 +99,8 @@ def _described(section: Section) -> Iterator[_Node]:
             if node:
                 yield node
             following = section.lines[index + 1][:100] if index + 1 < len(section.lines) else ""
-            node = _Node(name["name"], index, index) if _ROLES.match(following) else None
+            is_node = asked or _ROLES.match(following) is not None
+            node = _Node(name["name"], index, index) if is_node else None
             part = ""
             continue
         if node is None:

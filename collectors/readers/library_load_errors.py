@@ -48,7 +48,7 @@ _BY_PROBLEM = tuple((problem, regex(form)) for problem, form in _PROBLEMS)
 _LEAD = regex(
     r"(?:E {1,8})?(?:[\w.]{0,80}(?:Error|Exception|Warning)(?:\(\w{1,40}\))?: |\s{0,8}what\(\): {1,4}"
     r"|(?P<program>[\w./+-]{1,300}): (?:error while loading shared libraries: |symbol lookup error: )?"
-    r"|.{0,200}(?:dlerror: |Error: |error: |failed: |dlopen\w{0,10}: ))?\s{0,4}$"
+    r"|.{0,200}(?:ImportError\(['\"]|dlerror: |Error: |error: |failed: |dlopen\w{0,10}: ))?\s{0,4}$"
 )
 _LOADED = regex(r"Could not load (?:dynamic )?library '?(?P<by>[\w./+-]{3,200}?)'?[;.] (?:dlerror|Error): ")
 _WARNING = regex(r"Warning|\bW \S{1,80}:\d|WARNING|Could not load dynamic library|Skipping")

@@ -27,6 +27,8 @@ _LISTING_COMMAND = regex(
 )
 _REPORT = regex(r"Collecting environment information|PyTorch version {0,40}:|vLLM Version {0,40}:")
 _ECHO = regex(rf"echo \"?\$\{{?(?P<name>{NAME})\}}?\"?\s*$")
+_EMPTY = regex(r"(?P<name>(?:CUDA|NVIDIA)_VISIBLE_DEVICES)=\s*$")
+"""The one sort of variable to which an empty value means something: no device at all."""
 _BLOCK = regex(r"(?P<indent>\s{0,40})(?:environment|env):\s*$")
 _NAMED = regex(rf"\s{{0,40}}- {{0,4}}name: {{1,4}}[\"']?(?P<name>{NAME})[\"']?\s*$")
 _VALUE = regex(r"\s{1,40}value: {1,4}[\"']?(?P<value>[^\"'$]{1,400}?)[\"']?\s*$")
@@ -96,6 +98,10 @@ def _in_command(section: Section) -> Iterator[_Found]:
     asked = _ECHO.match(section.command)
     if asked is not None and section.lines and section.lines[0].strip():
         yield "launch", Assignment(asked["name"], section.lines[0].strip()[:400], "plain"), section.source(0)
+    if _LISTING_COMMAND.match(section.command):
+        for index, whole in section.matching("VISIBLE_DEVICES="):
+            if (empty := _EMPTY.match(whole[:100])) is not None:
+                yield "launch", Assignment(empty["name"], "", "plain"), section.source(index)
 
 
 def _in_lines(section: Section) -> Iterator[_Found]:

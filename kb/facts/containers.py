@@ -106,6 +106,17 @@ class ContainerStartError(Fact):
     count: int = 1
 
 
+class GpuNotGiven(Fact):
+    """Inside a container somebody looked for the driver and was given none, in fixed words; repeats together."""
+
+    kind: ClassVar[str] = "gpu_not_given"
+
+    said_by: Literal["image", "device-plugin"]
+    """`image`: the start script of an NVIDIA image; `device-plugin`: that of Kubernetes, a container too."""
+    text: str
+    count: int = 1
+
+
 class CdiSpec(Fact):
     """A CDI specification for NVIDIA devices, or what a tool says of all of them."""
 

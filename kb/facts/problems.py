@@ -4,7 +4,7 @@ from typing import ClassVar, Literal, TypeAlias
 
 from pydantic import Field
 
-from kb.facts.base import Fact
+from kb.facts.base import Fact, Version
 
 FileProblem: TypeAlias = Literal[
     "lfs-pointer", "missing-shard", "missing-file", "empty", "partial", "unreadable-header", "not-an-archive",
@@ -64,7 +64,7 @@ FrameworkErrorClass: TypeAlias = Literal[
     "torch-cpu-build", "nccl-unavailable", "no-kernel-image", "kernel-image-invalid", "triton-failure",
     "ptxas-failure", "compiler-missing", "attention-unsupported", "cuda-interposer", "mps-failure",
     "scheduler-watchdog", "worker-silent", "health-check-failed", "engine-dead", "model-load-failed",
-    "custom-all-reduce-off", "p2p-refused-for-gpu-model",
+    "custom-all-reduce-off", "p2p-refused-for-gpu-model", "packages-disagree",
 ]  # fmt: skip
 
 
@@ -98,3 +98,39 @@ class HarmlessLine(Fact):
     count: int
     unless: str | None = None
     """When such a line is not harmless after all, as the catalogue has it."""
+
+
+class DefectLine(Fact):
+    """A line by which a known defect of a framework shows itself (kb/catalogues/framework_defects.yaml)."""
+
+    kind: ClassVar[str] = "defect_line"
+
+    id: str
+    text: str
+    count: int = 1
+
+
+class FrameworkVersion(Fact):
+    """The release of a framework as its own log names it; what pip lists is PythonPackage."""
+
+    kind: ClassVar[str] = "framework_version"
+
+    package: str
+    """As pip names it."""
+    version: Version
+
+
+class FrameworkDefect(Fact):
+    """A known defect that the log shows, in a release that has it; combined with what is known of the release."""
+
+    kind: ClassVar[str] = "framework_defect"
+
+    id: str
+    package: str
+    version: Version | None = None
+    """None where nothing tells the release."""
+    fixed: Version | None = None
+    """The first release without it; None where none was known."""
+    what: str
+    workaround: str
+    text: str

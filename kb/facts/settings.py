@@ -34,3 +34,22 @@ class EffectiveSetting(Fact):
     """Origins whose other value lost, `sitecustomize`."""
     confirmed: bool = False
     """NCCL itself reported this value."""
+
+
+DeviceChoice: TypeAlias = Literal["none-named", "hides-all", "beyond", "unknown-uuid", "repeats", "none"]
+
+
+class VisibleDevices(Fact):
+    """What a variable that chooses GPUs comes to, against the GPUs that the driver lists; of all files."""
+
+    kind: ClassVar[str] = "visible_devices"
+
+    name: Literal["CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES"]
+    value: str
+    devices: int | None = None
+    """How many it names, up to the first that is not there; None for `all`, or where nobody listed the GPUs."""
+    present: int | None = None
+    """GPUs that the driver lists: the most, where several listings differ."""
+    problem: DeviceChoice = "none"
+    """`none-named`: it is empty; `hides-all`: -1, none, void; `beyond`: its first number, or all of them, are
+    higher than what is there; `unknown-uuid`: no GPU has that UUID."""

@@ -1,0 +1,49 @@
+"""Known defects of frameworks: the line that shows one, against the release that is installed or runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from collectors.combiners import Facts, derived, looked_at
+from kb.evidence import Observed, Reading
+from kb.facts.environment import PythonPackage, TorchBuild
+from kb.facts.problems import DefectLine, FrameworkDefect, FrameworkVersion
+from kb.framework_defects import catalogue
+
+
+def combine(facts: Facts) -> Iterator[Reading]:
+    """FrameworkDefect for each line of the catalogue, unless the releases that are known are all without it."""
+    entries = {entry.id: entry for entry in catalogue()}
+    for line, observed in facts.of(DefectLine):
+        entry = entries.get(line.id)
+        if entry is None:
+            continue
+        known = list(_versions(facts, entry.package))
+        having = [(version, o) for version, o in known if entry.has(version)]
+        if known and not having:
+            continue
+        version, source = having[0] if having else (None, None)
+        fact = FrameworkDefect(
+            id=entry.id,
+            package=entry.package,
+            version=version,
+            fixed=entry.fixed,
+            what=entry.what,
+            workaround=entry.workaround,
+            text=line.text,
+        )
+        yield derived(fact, [observed] if source is None else [observed, source])
+    yield from looked_at(facts, FrameworkDefect, DefectLine)
+
+
+def _versions(facts: Facts, package: str) -> Iterator[tuple[str, Observed]]:
+    """The releases of a package that logs, lists and reports name, the log's own first."""
+    for named, observed in facts.of(FrameworkVersion):
+        if named.package == package:
+            yield named.version, observed
+    for listed, observed in facts.of(PythonPackage):
+        if listed.name == package:
+            yield listed.version, observed
+    for build, observed in facts.of(TorchBuild):
+        if package == "torch" and build.version:
+            yield build.version, observed
