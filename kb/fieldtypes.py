@@ -55,7 +55,9 @@ def field_types(kind: str) -> dict[str, FieldType]:
         for name, info in fact_type.model_fields.items()
     }
     derived = {
-        info.alias or name: replace(_field_type(_returned(info.wrapped_property), [], required=False), derived=True)
+        info.alias or name: replace(
+            _field_type(_returned(info.wrapped_property), [], required=False), derived=True
+        )
         for name, info in fact_type.model_computed_fields.items()
     }
     return stated | derived

@@ -1,4 +1,4 @@
-"""How a CUDA newer than the driver's comes to run, where no container says it: by a compatibility library, or as is."""
+"""How a CUDA newer than the driver's comes to run, where no container says so."""
 
 from __future__ import annotations
 

@@ -25,10 +25,10 @@ def combine(facts: Facts) -> Iterator[Reading]:
         row = product_by_chip(gpu.chip) if gpu.chip else None
         if row and gpu.bdf and gpu.bdf not in known:
             known[gpu.bdf] = row, None, [observed]
-    for bdf, (row, device_id, basis) in known.items():
+    for bdf, (row, given_id, basis) in known.items():
         fact = GpuProduct(
             bdf=bdf,
-            device_id=device_id,
+            device_id=given_id,
             architecture=row.architecture,
             gsp=row.gsp,
             open_module=row.open_module,

@@ -13,29 +13,31 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
+from collectors.readers._cuda_codes import by_number
 from collectors.readers._lines import VERSION
 from collectors.readers._regex import regex
 from kb.evidence import Reader, Reading, Section
 from kb.facts.compatibility import CudaCompatMode
+from kb.facts.environment import CudaError
 
 _Mode: TypeAlias = Literal["forward", "minor-version", "unavailable", "failed"]
 _LEAD = r"(?:.{0,200}[\s|])?"
+_BUILT_FOR = r"ERROR: {1,3}This container was built for (?:NVIDIA|CUDA) Driver Release "
 _HEADS: tuple[tuple[str, _Mode], ...] = (
     (r"NOTE: {1,3}CUDA Forward Compatibility mode ENABLED", "forward"),
     (r"NOTE: {1,3}Legacy NVIDIA Driver detected\.  Compatibility mode ENABLED", "forward"),
     (r"(?:WARNING|NOTE): {1,3}CUDA Minor Version Compatibility mode ENABLED", "minor-version"),
-    (
-        r"ERROR: {1,3}This container was built for (?:NVIDIA|CUDA) Driver Release (?P<needs>\d{3}(?:\.\d{1,3}){0,2})",
-        "unavailable",
-    ),
+    (_BUILT_FOR + r"(?P<needs>\d{3}(?:\.\d{1,3}){0,2})", "unavailable"),
     (r"ERROR: {1,3}The NVIDIA Driver is present, but CUDA failed to initialize", "failed"),
 )
 _FORMS = tuple((regex(_LEAD + form), mode) for form, mode in _HEADS)
 _LIBRARY = regex(
-    rf".{{0,200}}Using CUDA [\d.]{{3,10}} driver version (?P<library>{VERSION}) with kernel driver version (?P<driver>{VERSION})"
+    rf".{{0,200}}Using CUDA [\d.]{{3,10}} driver version (?P<library>{VERSION}) "
+    rf"with kernel driver version (?P<driver>{VERSION})"
 )
 _DRIVER = regex(
-    rf".{{0,200}}Using driver version (?P<driver>{VERSION}) which has support for CUDA (?P<cuda>\d{{1,2}}\.\d{{1,2}})"
+    rf".{{0,200}}Using driver version (?P<driver>{VERSION}) "
+    r"which has support for CUDA (?P<cuda>\d{1,2}\.\d{1,2})"
 )
 _DETECTED = regex(rf".{{0,200}}version (?P<driver>{VERSION}) was detected")
 _BUILT = regex(r".{0,200}was built with CUDA (?P<cuda>\d{1,2}\.\d{1,2})")
@@ -51,7 +53,7 @@ class _Found(NamedTuple):
 
 
 def read(section: Section) -> Iterator[Reading]:
-    """CudaCompatMode of each mode, from its last banner."""
+    """CudaCompatMode of each mode, from its last banner; CudaError where CUDA could not be started."""
     found: dict[str, _Found] = {}
     for index, line in section.matching(
         "ompatibility mode ENABLED", "This container was built for", "CUDA failed to init"
@@ -65,6 +67,16 @@ def read(section: Section) -> Iterator[Reading]:
                 break
     for one in found.values():
         yield section.observe(one.fact, one.first, one.last)
+        known = by_number(one.fact.code) if one.fact.code else None
+        if known:
+            error = CudaError(
+                class_=known.class_,
+                code=one.fact.code,
+                where="init",
+                reported_by="framework",
+                text=section.lines[one.last].strip()[:200],
+            )
+            yield section.observe(error, one.last)
     if found:
         yield section.looked(CudaCompatMode)
 

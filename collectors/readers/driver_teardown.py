@@ -4,8 +4,8 @@
     nvidia-container-cli: initialization error: driver error: timed out
     real    0m31.204s
 
-Follows nvidia-smi 346-610, libnvidia-container and the `time` of shells. `real` counts only below an nvidia-smi that
-the transcript shows, and from 8 seconds on. Sentences give nothing.
+Follows nvidia-smi 346-610, libnvidia-container and the `time` of shells. `real` counts only below an nvidia-smi
+that the transcript shows, and from 8 seconds on. Sentences give nothing.
 """
 
 from __future__ import annotations

@@ -17,7 +17,8 @@ from kb.evidence import Reader, Reading, Section
 from kb.facts.gpu_state import MigTrouble
 
 _PENDING = regex(
-    rf"(?:Warning: )?MIG mode is in pending (?:enable|disable) state for GPU (?P<bdf>{BDF})\s?:(?P<why>[\w ]{{0,60}})"
+    rf"(?:Warning: )?MIG mode is in pending (?:enable|disable) state for GPU (?P<bdf>{BDF})\s?:"
+    r"(?P<why>[\w ]{0,60})"
 )
 _IN_USE = regex(
     rf"Unable to (?:enable|disable) MIG [Mm]ode for GPU (?P<bdf>{BDF}): (?:In use by another client|Insufficient)"

@@ -11,6 +11,7 @@ do sentences, nor `install` rules that go on to load the module.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal, cast
 
 from collectors.readers._lines import command_of
 from collectors.readers._regex import regex
@@ -39,7 +40,8 @@ def read(section: Section) -> Iterator[Reading]:
         if match is None:
             file = heading["file"] if heading else file
             continue
-        module, rule = match["module"].replace("-", "_"), match["rule"]
+        module = match["module"].replace("-", "_")
+        rule = cast("Literal['blacklist', 'install', 'alias']", match["rule"])
         if (module, rule) not in seen:
             seen.add((module, rule))
             yield section.observe(ModuleRule(module=module, rule=rule, file=match["file"] or file), index)

@@ -4,13 +4,14 @@
     [    0.000000] secureboot: Secure boot enabled
     none [integrity] confidentiality
 
-Follows mokutil 0.3-0.7, bootctl of systemd 240-257, and drivers/firmware/efi and security/lockdown of Linux 5.4-6.17
-with the texts of distributions' older patches. Logs of earlier boots and sentences that quote a line give nothing.
+Follows mokutil 0.3-0.7, bootctl of systemd 240-257, and drivers/firmware/efi and security/lockdown of Linux
+5.4-6.17 with the texts of distributions' older patches. Logs of earlier boots give nothing, nor do sentences that quote.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
 from collectors.readers._kernel_events import LOG_MARKERS, KernelLog
 from collectors.readers._lines import is_lead
@@ -45,6 +46,9 @@ def read(section: Section) -> Iterator[Reading]:
         yield section.looked(SecureBoot)
 
 
+_LEVELS: tuple[Literal["none", "integrity", "confidentiality"], ...] = ("none", "integrity", "confidentiality")
+
+
 def _fact(line: str) -> SecureBoot | None:
     match = _MOKUTIL.match(line.strip())
     if match:
@@ -54,9 +58,8 @@ def _fact(line: str) -> SecureBoot | None:
         return SecureBoot(enabled=match["state"] == "enabled", reported_by="bootctl")
     match = _SYSFS.match(line.strip())
     if match:
-        none, integrity = match["none"].startswith("["), match["integrity"].startswith("[")
-        level = "none" if none else "integrity" if integrity else "confidentiality"
-        return SecureBoot(lockdown=level, reported_by="sysfs")
+        chosen = [match["none"].startswith("["), match["integrity"].startswith("["), True].index(True)
+        return SecureBoot(lockdown=_LEVELS[chosen], reported_by="sysfs")
     match = _KERNEL.search(line)
     if match and is_lead(line[: match.start()]):
         return SecureBoot(enabled=match["state"] == "enabled", reported_by="kernel")

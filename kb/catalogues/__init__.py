@@ -5,8 +5,8 @@
 595; `catalog`, the Xid catalogue in NVIDIA's documentation, which also gives the first remedy. Titles, layers and
 roles are ours. `xid_nvlink5.csv`: the decode of Xid 144 to 150 from the same catalogue. `sxid.csv`: NVSwitch
 errors from src/common/nvswitch/interface/ctrl_dev_nvswitch.h, and which of them the Fabric Manager guide names.
-`gpu_products.csv`: ranges of PCI device ids of NVIDIA GPUs, the chips in them, and what drivers they take: `since` and
-`until` are the first and the last driver branch, empty where there is no bound that matters.
+`gpu_products.csv`: ranges of PCI device ids of NVIDIA GPUs, the chips in them, and what drivers they take: `since`
+and `until` are the first and the last driver branch, empty where there is no bound that matters.
 """
 
 import csv

@@ -27,7 +27,7 @@ class GpuOnBus(Fact):
 
 
 class GpuProduct(Fact):
-    """What kind of GPU one is, by the catalogue of PCI device ids. Combined; never from the name of the product."""
+    """What kind of GPU one is, by the catalogue of PCI device ids. Combined; never from product names."""
 
     kind: ClassVar[str] = "gpu_product"
 

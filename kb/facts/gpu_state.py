@@ -255,8 +255,8 @@ class MigTrouble(Fact):
     kind: ClassVar[str] = "mig_trouble"
 
     problem: Literal["mode-pending", "in-use", "no-instances", "uuid-not-understood"]
-    """`mode-pending`: the mode changes only with a reset; `in-use`: it could not be changed, processes have the GPU;
-    `no-instances`: MIG is on, and no instance was made; `uuid-not-understood`: a program took the name of a MIG
-    device for a number."""
+    """`mode-pending`: the mode changes only with a reset; `in-use`: processes have the GPU, so that it could
+    not be changed; `no-instances`: MIG is on, and no instance was made; `uuid-not-understood`: a program took the
+    name of a MIG device for a number."""
     bdf: Bdf | None = None
     text: str
