@@ -20,7 +20,9 @@ def combine(facts: Facts) -> Iterator[Reading]:
             continue
         for module, of_module in modules:
             if _key(library.version) > _key(module.version):
-                fact = CudaCompatMode(mode="forward", driver=module.version, library=library.version)
+                fact = CudaCompatMode(
+                    mode="forward", driver=module.version, library=library.version, said_by="comparison"
+                )
                 yield derived(fact, [seen, of_module])
                 return
     yield from _minor(facts)
@@ -37,6 +39,7 @@ def _minor(facts: Facts) -> Iterator[Reading]:
                     driver=smi.driver_version,
                     driver_cuda=smi.cuda_version,
                     container_cuda=torch.cuda,
+                    said_by="comparison",
                 )
                 yield derived(fact, [seen, of_smi])
                 return

@@ -48,6 +48,7 @@ BY_KERNEL = (
         "rm-init-failed",
     ),
     _form(r"NVRM: Open nvidia\.ko is only ready for use on Data Center GPUs", "needs-proprietary-module"),
+    _form(r"NVRM:? (?:\w{1,60}: )?missing NVDEC0 engine", "needs-proprietary-module"),
     _form(r"NVRM: This is a (?P<code>64-bit BAR) mapped above ", "bar-invalid"),
     _form(rf"NVRM: {_GPU}GPU does not have the necessary power cables connected", "power-cables"),
     _form(

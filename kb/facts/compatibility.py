@@ -25,3 +25,5 @@ class CudaCompatMode(Fact):
     """`unavailable`: the least driver that it asks for."""
     code: int | None = None
     """`failed`: the number of the CUDA error."""
+    said_by: Literal["container", "comparison"] = "container"
+    """`comparison`: no container says so, versions that stand in the evidence do."""
