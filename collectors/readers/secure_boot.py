@@ -5,7 +5,7 @@
     none [integrity] confidentiality
 
 Follows mokutil 0.3-0.7, bootctl of systemd 240-257, and drivers/firmware/efi and security/lockdown of Linux
-5.4-6.17 with the texts of distributions' older patches. Logs of earlier boots give nothing, nor do sentences that quote.
+5.4-6.17 with the texts of distributions' older patches. Logs of earlier boots give nothing, nor do sentences.
 """
 
 from __future__ import annotations
