@@ -103,7 +103,15 @@ def _banner(section: Section, index: int, mode: _Mode, needs: str | None) -> _Fo
     if mode == "unavailable" and not unavailable:
         return None
     code = values.pop("code", None)
-    fact = CudaCompatMode(mode=mode, needs=needs, code=int(code) if code else None, **values)
+    fact = CudaCompatMode(
+        mode=mode,
+        driver=values.get("driver"),
+        driver_cuda=values.get("driver_cuda"),
+        container_cuda=values.get("container_cuda"),
+        library=values.get("library"),
+        needs=needs,
+        code=int(code) if code else None,
+    )
     return _Found(fact, index, last)
 
 

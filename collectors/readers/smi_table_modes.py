@@ -4,8 +4,8 @@
     |   0  NVIDIA A100-SXM4-80GB          On  |   00000000:07:00.0 Off |                   On |
     |                                         |                        |             Enabled* |
 
-Follows the tables of drivers 384 to 610. A star stands for a change of the MIG mode that waits for a reset. Tables
-without `Persistence-M` in their heading, and rows that do not fit, give nothing; of several tables the last counts.
+Follows the tables of drivers 384 to 610. A star stands for a change of the MIG mode that waits for a reset.
+Tables without Persistence-M in their heading, and rows that do not fit, give nothing; the last of several counts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MOST_GPUS = 256
 
 
 class _Row(NamedTuple):
-    index: int
+    number: int
     bdf: str
     persistence: bool
     first: int
@@ -58,7 +58,7 @@ def read(section: Section) -> Iterator[Reading]:
             rows[current] = rows[current]._replace(mig=now, pending=now != bool(mig["pending"]), last=number)
     for row in rows.values():
         fact = GpuModes(
-            index=row.index, bdf=row.bdf, persistence=row.persistence, mig=row.mig, mig_pending=row.pending
+            index=row.number, bdf=row.bdf, persistence=row.persistence, mig=row.mig, mig_pending=row.pending
         )
         yield section.observe(fact, row.first, row.last)
     if rows:
