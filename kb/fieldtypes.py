@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cache
 from types import NoneType
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
 from pydantic import AfterValidator
 
@@ -55,10 +55,17 @@ def field_types(kind: str) -> dict[str, FieldType]:
         for name, info in fact_type.model_fields.items()
     }
     derived = {
-        info.alias or name: replace(_field_type(info.return_type, [], required=False), derived=True)
+        info.alias or name: replace(
+            _field_type(_returned(info.wrapped_property), [], required=False), derived=True
+        )
         for name, info in fact_type.model_computed_fields.items()
     }
     return stated | derived
+
+
+def _returned(prop: Any) -> Any:
+    """What a computed field gives, by its annotation: pydantic resolves it only when the type is first built."""
+    return get_type_hints(prop.fget).get("return")
 
 
 def _field_type(annotation: Any, metadata: list[Any], *, required: bool) -> FieldType:

@@ -37,6 +37,7 @@ _ERRORS = ("error", "is lost", "requires reset", "err!", "insufficient permissio
 _NONE = frozenset({"", "n/a", "not supported", "not available", "requested functionality has been deprecated"})
 _YES = frozenset({"enabled", "yes", "active", "on", "true", "1"})
 _NO = frozenset({"disabled", "no", "not active", "off", "false", "0"})
+_DEVICE_ID = regex(r"0x([0-9a-f]{4})10de")
 _BUSY_PERCENT = 50
 _IDLE_STATE = 5
 
@@ -74,6 +75,11 @@ class Values:
         """The sum of those that have a number."""
         numbers = [number for name in names if (number := self.number(name)) is not None]
         return sum(numbers) if numbers else None
+
+    def device_id(self) -> str | None:
+        """NVIDIA's device id of `0x233010DE`, which holds the vendor in its lower half."""
+        match = _DEVICE_ID.fullmatch((self.text("pci.device_id") or "").lower())
+        return match[1] if match else None
 
     def flag(self, name: str) -> bool | None:
         """Whether it is enabled, active, yes."""

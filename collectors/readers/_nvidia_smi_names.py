@@ -38,6 +38,7 @@ _FABRIC = {
 _SIMPLE = {
     "product name": "name",
     "product architecture": "architecture",
+    "pci/device id": "pci.device_id",
     "persistence mode": "persistence_mode",
     "addressing mode": "addressing_mode",
     "mig mode/current": "mig.mode.current",
@@ -170,6 +171,7 @@ _XML_NAMES = {
     "temperature/memory current temp": "temperature/memory_temp",
     "fabric/cliqueid": "fabric/cliqueId",
     "fabric/clusteruuid": "fabric/clusterUuid",
+    "pci/device id": "pci/pci_device_id",
 }
 
 

@@ -52,6 +52,7 @@ _OVERTAKEN_LINES = 40
 """Messages on one GPU and the line that says that the module was loaded come out together."""
 _MARKERS = (
     *("NVRM: The NVIDIA", "NVRM: (PCI ID", "NVRM: installed in", "NVRM: fallen off", "NVRM: NVIDIA ", "NVRM: BAR"),
+    *("NVRM: Open nvidia.ko is only ready", "NVRM: This is a 64-bit BAR", ": missing NVDEC0", ": added"),
     *("Legacy drivers", "NVRM: None of the", "NVRM: No ", "NVRM: ignoring the legacy", "RmInitAdapter failed!"),
     *("already bound to", "necessary power cables", "Direct firmware load for nvidia", "No firmware image found"),
     *("Cannot initialize GSP firmware RM", "NVRM: FATAL", "NVRM: Fatal Error", "NVRM: request_mem_region failed"),

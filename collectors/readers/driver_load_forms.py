@@ -47,6 +47,9 @@ BY_KERNEL = (
         rf"NVRM: {_GPU}RmInitAdapter failed! \((?P<code>0x[0-9a-f]{{1,4}}:0x[0-9a-f]{{1,8}}:\d{{1,6}})\)",
         "rm-init-failed",
     ),
+    _form(r"NVRM: Open nvidia\.ko is only ready for use on Data Center GPUs", "needs-proprietary-module"),
+    _form(r"NVRM:? (?:\w{1,60}: )?missing NVDEC0 engine", "needs-proprietary-module"),
+    _form(r"NVRM: This is a (?P<code>64-bit BAR) mapped above ", "bar-invalid"),
     _form(rf"NVRM: {_GPU}GPU does not have the necessary power cables connected", "power-cables"),
     _form(
         rf"nvidia (?P<bdf>{BDF}): Direct firmware load for nvidia/\S{{1,60}}gsp\S{{0,30}} failed with error "
@@ -100,6 +103,10 @@ BY_PROGRAM = (
         "module-not-found",
         "modprobe",
     ),
+    _form(
+        r"modprobe: FATAL: Module (?P<module>nvidia[\w-]{0,20}) not found\.?\s*$", "module-not-found", "modprobe"
+    ),
+    _form(r"nvidia/[\d.]{3,20}: added\s*$", "not-built", "dkms"),
     _form(r"Failed to find module '(?P<module>nvidia[\w-]{0,20})'\s*$", "module-not-found", "modprobe"),
     _form(
         r"rmmod: ERROR: Module (?P<module>nvidia\w{0,20}) is in use(?: by: (?P<code>[\w ,]{1,80}))?\s*$",

@@ -16,7 +16,7 @@ from typing import Literal
 
 from collectors.readers._lines import MOST_COLUMNS, VERSION, command_of, is_lead, says_no_file
 from collectors.readers._regex import regex
-from kb.evidence import Looked, Observed, Reader, Reading, Section
+from kb.evidence import Observed, Reader, Reading, Section
 from kb.facts.driver import KernelModule
 
 _NAMED = regex(
@@ -114,15 +114,16 @@ def _memory_module(section: Section) -> Iterator[Observed]:
         yield section.observe(KernelModule(name="nvidia_uvm", reported_by="kernel-log"), last)
 
 
-def _looked(section: Section, *, found: bool, logged: bool) -> Iterator[Looked]:
+def _looked(section: Section, *, found: bool, logged: bool) -> Iterator[Reading]:
     """What the search proves: a file that is not there says that no module is loaded, a log alone does not."""
     if found:
         yield section.looked(KernelModule)
         return
-    for _, line in section.matching("/version"):
+    for index, line in section.matching("/version"):
         match = _FILE_ERROR.match(line.strip()[:300])
         if match:
             if says_no_file(match["says"]):
+                yield section.observe(KernelModule(loaded=False, reported_by="procfs"), index)
                 yield section.looked(KernelModule)
             else:
                 yield section.looked(KernelModule, complete=False, reason="no-permission")

@@ -32,6 +32,8 @@ _NAME = regex(
     r"NVIDIA Corporation (?P<name>.{1,120}?)(?: \[10de:[0-9a-f]{4}\])?(?: \(rev [0-9a-f]{2}\))?"
     r"(?: \(prog-if .{1,60}\))?\s*$"
 )
+_DEVICE_ID = regex(r"(?:\[10de:|Device |10de:)(?P<id>[0-9a-f]{4})\b")
+_CHIP = regex(r"NVIDIA Corporation (?P<chip>(?:G[A-Z]|TU|AD)\d{2,3}[A-Z]{0,4})\b")
 _NAME_IN_BRACKETS = regex(r"\S{1,20} \[([^\[\]]{2,80})\]$")
 _OFF = regex(r"\(rev ff\)")
 _OFF_HEADER = regex(r"\s{1,8}!!! Unknown header type 7f")
@@ -94,8 +96,10 @@ def _device(match: re.Match[str], index: int) -> _Device:
     is_gpu = "NVIDIA Corporation" in what if "class" in named else True
     if not is_gpu or named.get("class", "3D controller") not in _GPU_CLASSES:
         return _Device(index, None, is_bridge="bridge" in named.get("class", "").lower())
-    name = _NAME.match(what)
+    name, device_id, chip = _NAME.match(what), _DEVICE_ID.search(what), _CHIP.match(what)
     gpu = Gpu(
+        device_id=device_id["id"] if device_id else None,
+        chip=chip["chip"] if chip else None,
         bdf=match["bdf"],
         name=_marketing(name["name"]) if name and name["name"] != "Device" else None,
         off_bus=_OFF.search(what) is not None,

@@ -214,6 +214,7 @@ def _identities(section: Section, gpus: list[_Gpu]) -> Iterator[Observed]:
             bdf=gpu.report.bdf,
             uuid=values.text("uuid"),
             name=values.text("name"),
+            device_id=values.device_id(),
             memory_total_mib=values.number("memory.total"),
             memory_used_mib=values.number("memory.used"),
             utilisation_percent=values.number("utilization.gpu"),

@@ -196,6 +196,7 @@ def _gpus(section: Section, document: _Document) -> Iterator[Reading]:
             bdf=gpu.report.bdf,
             uuid=values.text("uuid"),
             name=values.text("name"),
+            device_id=values.device_id(),
             memory_total_mib=values.number("memory.total"),
             memory_used_mib=values.number("memory.used"),
             utilisation_percent=values.number("utilization.gpu"),

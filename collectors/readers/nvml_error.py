@@ -101,7 +101,9 @@ def read(section: Section) -> Iterator[Reading]:
         no_gpu = all(fact.problem == "no-devices" for fact in seen)
         if any(fact.tool == "nvidia-smi" for fact in seen):
             yield section.looked(Gpu, complete=no_gpu, reason="unreadable")
-            yield section.looked(NvidiaSmi, complete=False, reason="unreadable")
+            # NVML refuses its own tool: no header can be there. Elsewhere a later run may have shown one.
+            refused = any(fact.problem == "version-mismatch" for fact in seen)
+            yield section.looked(NvidiaSmi, complete=refused, reason="unreadable")
 
 
 def _error(section: Section, index: int, line: str) -> NvmlError | None:

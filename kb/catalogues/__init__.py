@@ -6,6 +6,8 @@
 roles and groups are ours. `xid_nvlink5.csv`: the decode of Xid 144 to 150 from the same catalogue. `sxid.csv`:
 NVSwitch errors from src/common/nvswitch/interface/ctrl_dev_nvswitch.h, and which of them the Fabric Manager guide
 names.
+`gpu_products.csv`: ranges of PCI device ids of NVIDIA GPUs, the chips in them, and what drivers they take: `since`
+and `until` are the first and the last driver branch, empty where there is no bound that matters.
 """
 
 import csv
@@ -28,6 +30,8 @@ XidGroup: TypeAlias = Literal[
 ]  # fmt: skip
 NvlinkAction: TypeAlias = Literal["ignore", "reset-gpu", "see-xid-154"]
 NvlinkInspect: TypeAlias = Literal["link", "peer", "software", "support", "nothing"]
+
+OpenModule: TypeAlias = Literal["required", "supported", "unsupported"]
 
 _SUBUNIT_SHIFT, _SUBUNIT_MASK = 20, 0x3F
 """Where the first word of an NVLink 5 error holds the number of the sub-unit."""
@@ -64,6 +68,23 @@ class SxidRow(NamedTuple):
     code: int
     name: str
     documented: str | None
+
+
+class ProductRow(NamedTuple):
+    """A range of PCI device ids, and what holds for the GPUs in it."""
+
+    first: int
+    last: int
+    chips: tuple[str, ...]
+    """How the names of its chips begin in pci.ids; empty where another row of the architecture tells."""
+    architecture: str
+    gsp: bool
+    """They have a GPU System Processor."""
+    open_module: OpenModule
+    since: int | None
+    """The first driver branch that knows them."""
+    until: int | None
+    """The last driver branch that drives them."""
 
 
 def _rows(name: str) -> list[dict[str, str]]:
@@ -120,3 +141,31 @@ def _sxids() -> dict[int, SxidRow]:
 def sxid_row(code: int) -> SxidRow | None:
     """What is known of an SXid; None for a number not known."""
     return _sxids().get(code)
+
+
+@cache
+def _products() -> tuple[ProductRow, ...]:
+    return tuple(
+        ProductRow(
+            int(row["first"], 16),
+            int(row["last"], 16),
+            tuple(row["chip"].split(";")) if row["chip"] else (),
+            row["architecture"],
+            row["gsp"] == "yes",
+            cast("OpenModule", row["open_module"]),
+            int(row["since"]) if row["since"] else None,
+            int(row["until"]) if row["until"] else None,
+        )
+        for row in _rows("gpu_products.csv")
+    )
+
+
+def product_by_id(device_id: str) -> ProductRow | None:
+    """What holds for the GPU of a PCI device id, `2330`; None for one that is in no known range."""
+    number = int(device_id, 16)
+    return next((row for row in _products() if row.first <= number <= row.last), None)
+
+
+def product_by_chip(chip: str) -> ProductRow | None:
+    """What holds for a chip as pci.ids names it, `GP104GL`; None for one that is not known."""
+    return next((row for row in _products() if any(chip.startswith(begin) for begin in row.chips)), None)

@@ -108,3 +108,15 @@ class RunfileDriver(Fact):
     """Without a kernel module: as in containers."""
     time: str | None = None
     """When it was installed, as printed."""
+
+
+class DriverTeardown(Fact):
+    """A sign that the driver lets GPUs go between clients, and starts them anew for each."""
+
+    kind: ClassVar[str] = "driver_teardown"
+
+    sign: Literal["slow-tool", "settings-not-kept", "start-timed-out"]
+    """`slow-tool`: a query took 8 seconds or more; `settings-not-kept`: nvidia-smi itself warns that persistence
+    mode is off; `start-timed-out`: a container's hook gave up waiting for the driver."""
+    seconds: int | None = None
+    text: str

@@ -23,6 +23,10 @@ class Gpu(Fact):
     utilisation_percent: int | None = None
     driver: str | None = None
     """Kernel driver bound to it (lspci `Kernel driver in use`): nvidia, nouveau, vfio-pci …"""
+    device_id: str | None = None
+    """PCI device id of NVIDIA's, four hexadecimal digits in lower case: 2330."""
+    chip: str | None = None
+    """As lspci names it from pci.ids: GP104GL."""
     off_bus: bool = False
     """Its configuration space does not answer: lspci `(rev ff)`, `Unknown header type 7f`."""
     reported_by: Literal["nvidia-smi", "nccl", "lspci", "procfs", "sysfs", "dcgm", "p2p-tool", "other"] = (

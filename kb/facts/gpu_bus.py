@@ -2,6 +2,7 @@
 
 from typing import ClassVar, Literal
 
+from kb.catalogues import OpenModule
 from kb.facts.base import Bdf, Fact
 
 
@@ -23,6 +24,26 @@ class GpuOnBus(Fact):
     """D0, D3hot, D3cold."""
     parent: Bdf | None = None
     """The bridge directly above it."""
+
+
+class GpuProduct(Fact):
+    """What kind of GPU one is, by the catalogue of PCI device ids. Combined; never from product names."""
+
+    kind: ClassVar[str] = "gpu_product"
+
+    bdf: Bdf
+    device_id: str | None = None
+    """Four hexadecimal digits in lower case: 2330; None where only the chip is known."""
+    architecture: str
+    """Kepler, Maxwell, Pascal, Volta, Turing, Ampere, Ada Lovelace, Hopper, Blackwell."""
+    gsp: bool
+    """It has a GPU System Processor, which the open kernel module needs."""
+    open_module: OpenModule
+    """Whether it takes the open kernel module: `required` is also said of Grace Hopper."""
+    first_branch: int | None = None
+    """The first driver branch that knows it; None where any driver of today does."""
+    last_branch: int | None = None
+    """The last driver branch that drives it; None where none has dropped it."""
 
 
 class PcieErrorCounts(Fact):

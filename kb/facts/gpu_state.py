@@ -247,3 +247,16 @@ class MigDevices(Fact):
     """GPU instances or MIG devices, as the listing has them; 0: MIG is on, and none was made."""
     profiles: str | None = None
     """`2 of 1g.10gb, 1 of 3g.40gb`."""
+
+
+class MigTrouble(Fact):
+    """What nvidia-smi or a program says when MIG mode is in the way; the same of one GPU once."""
+
+    kind: ClassVar[str] = "mig_trouble"
+
+    problem: Literal["mode-pending", "in-use", "no-instances", "uuid-not-understood"]
+    """`mode-pending`: the mode changes only with a reset; `in-use`: processes have the GPU, so that it could
+    not be changed; `no-instances`: MIG is on, and no instance was made; `uuid-not-understood`: a program took the
+    name of a MIG device for a number."""
+    bdf: Bdf | None = None
+    text: str

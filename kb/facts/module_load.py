@@ -11,7 +11,7 @@ LoadProblem: TypeAlias = Literal[
     "gsp-init-failed", "bar-invalid", "bar-resize-failed", "request-mem-region", "no-interrupt", "rm-init-failed",
     "power-cables", "fell-off-bus", "signature-rejected", "lockdown", "unknown-symbol", "version-magic",
     "invalid-format", "module-not-found", "insert-no-device", "insert-not-permitted", "insert-failed",
-    "build-failed", "headers-missing", "uvm-hmm-init", "peermem-no-client", "module-in-use",
+    "build-failed", "not-built", "headers-missing", "uvm-hmm-init", "peermem-no-client", "module-in-use",
 ]  # fmt: skip
 Trouble: TypeAlias = Literal[
     "fell-off-bus", "gpu-lost", "gsp-timeout", "gsp-heartbeat", "gsp-unresponsive", "marked-for-reset",
@@ -66,3 +66,29 @@ class DriverTrouble(Fact):
     time: str | None = None
     first_s: float | None = None
     last_s: float | None = None
+
+
+class SecureBoot(Fact):
+    """Whether the firmware checks signatures at boot, and how far the kernel locks itself down for it."""
+
+    kind: ClassVar[str] = "secure_boot"
+
+    enabled: bool | None = None
+    """None where only the lockdown is told."""
+    lockdown: Literal["none", "integrity", "confidentiality"] | None = None
+    """From `integrity` on the kernel takes only signed modules."""
+    reported_by: Literal["mokutil", "kernel", "sysfs", "bootctl"]
+
+
+class ModuleRule(Fact):
+    """A rule of modprobe.d (or of the kernel command line) that keeps a GPU's module from being loaded."""
+
+    kind: ClassVar[str] = "module_rule"
+
+    module: str
+    """nvidia, nouveau, nova_core … with underscores."""
+    rule: Literal["blacklist", "install", "alias"]
+    """`blacklist` stops only automatic loading; `install` (to a program that does nothing) and `alias` (to off)
+    stop every loading by name."""
+    file: str | None = None
+    """Where it stands, as far as the evidence tells."""

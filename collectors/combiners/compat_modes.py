@@ -1,0 +1,57 @@
+"""How a CUDA newer than the driver's comes to run, where no container says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from collectors.combiners import Facts, derived
+from kb.evidence import Reading
+from kb.facts import version_key
+from kb.facts.compatibility import CudaCompatMode
+from kb.facts.driver import KernelModule, NvidiaSmi, ResolvedLibrary
+from kb.facts.environment import TorchBuild
+
+
+def combine(facts: Facts) -> Iterator[Reading]:
+    """CudaCompatMode `forward` for a newer libcuda before the driver's; `minor-version` for a newer runtime."""
+    modules = [(module, seen) for module, seen in facts.of(KernelModule) if _runs(module)]
+    for library, seen in facts.of(ResolvedLibrary):
+        if library.origin != "cuda-compat" or library.soname != "libcuda.so.1" or not library.version:
+            continue
+        for module, of_module in modules:
+            if _key(library.version) > _key(module.version):
+                fact = CudaCompatMode(
+                    mode="forward", driver=module.version, library=library.version, said_by="comparison"
+                )
+                yield derived(fact, [seen, of_module])
+                return
+    yield from _minor(facts)
+
+
+def _minor(facts: Facts) -> Iterator[Reading]:
+    tools = [(smi, seen) for smi, seen in facts.of(NvidiaSmi) if smi.cuda_version]
+    for torch, seen in facts.of(TorchBuild):
+        for smi, of_smi in tools:
+            newer = _key(torch.cuda) > _key(smi.cuda_version) > 0
+            if newer and _major(torch.cuda) == _major(smi.cuda_version):
+                fact = CudaCompatMode(
+                    mode="minor-version",
+                    driver=smi.driver_version,
+                    driver_cuda=smi.cuda_version,
+                    container_cuda=torch.cuda,
+                    said_by="comparison",
+                )
+                yield derived(fact, [seen, of_smi])
+                return
+
+
+def _runs(module: KernelModule) -> bool:
+    return module.name == "nvidia" and module.loaded and module.version is not None
+
+
+def _key(version: str | None) -> int:
+    return version_key(version or "") or 0
+
+
+def _major(version: str | None) -> str:
+    return (version or "").partition(".")[0]
