@@ -6,34 +6,25 @@ damaged is given as far as it can be read, and marked as cut.
 
 from __future__ import annotations
 
-import bz2
 import lzma
 import stat
 import struct
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import PurePosixPath
-from typing import IO, Final, Protocol
+from typing import IO, Final, cast
 
 from collectors.content import HELD, Content, Sink
+from collectors.room import MOST_BYTES, MOST_BYTES_OF_A_FILE, Room
+from collectors.unpackers import COMPRESSIONS, LARGE_STEP, LONGEST_MAGIC, STEP, Unpacker
 from kb.evidence import Unread
 
-MOST_FILES: Final = 20_000
-MOST_BYTES_OF_A_FILE: Final = 4 << 30
-MOST_BYTES: Final = 16 << 30
-"""Of all that one input unpacks to."""
-
-MOST_TIMES: Final = 200
-"""How many times its size a file may unpack to, if that is more than what is unsuspicious: logs reach 100."""
-UNSUSPICIOUS: Final = 256 << 20
-
-STEP: Final = 512
-"""Compressed bytes that are unpacked at once: what is lost, at most, before a damaged place."""
-LARGE_STEP: Final = 1 << 14
-"""The same, where small steps would take too long."""
-
+MOST_OF_A_NAME: Final = 1 << 20
+"""Bytes of a name or of the attributes of a member of a tar archive, which the library reads as a whole."""
+MOST_OF_A_LIST: Final = 8 << 20
+"""Bytes of the list of members of a zip archive, which the library reads as a whole."""
 DAMAGED: Final = (
     tarfile.TarError,
     zipfile.BadZipFile,
@@ -49,42 +40,48 @@ DAMAGED: Final = (
 )
 """What the libraries raise over content that is not what it claims to be."""
 
-Load = Callable[[], Content]
+METHODS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""Ways of packing that are read in zip archives: of others the library unpacks any number of bytes at once."""
+TOO_MANY: Final = "the archive has too many or too large members; the rest was not read"
+FULL: Final = "it was not unpacked: what it lies in has already unpacked to more than logs do"
 
 
-class _Unpacker(Protocol):
-    @property
-    def eof(self) -> bool: ...
-
-    @property
-    def unused_data(self) -> bytes: ...
-
-    def decompress(self, data: memoryview, /) -> bytes: ...
+def is_packed(content: Content) -> bool:
+    """Whether the content is compressed, or an archive."""
+    return is_compressed(content) or is_archive(content)
 
 
-def members(content: Content, unread: list[Unread]) -> dict[str, Load] | None:
-    """The regular members of a tar or zip archive by name; None where the content is no archive."""
-    head = content.head(262)
-    if head[257:262] == b"ustar":
-        return _loads(_tar_members(content, unread))
-    if head.startswith(b"PK\x03\x04"):
-        return _loads(_zip_members(content, unread))
-    return None
+def is_compressed(content: Content) -> bool:
+    """Whether the content is compressed in a way that is known here."""
+    head = content.head(LONGEST_MAGIC)
+    return any(head.startswith(magic) for magic, _, _ in COMPRESSIONS)
 
 
-def _loads(found: Iterator[tuple[str, Content]]) -> dict[str, Load]:
-    return {name: lambda content=content: content for name, content in found}  # type: ignore[misc]
+def is_archive(content: Content) -> bool:
+    """Whether the content is a tar or a zip archive."""
+    return content.head(4) == b"PK\x03\x04" or is_tar(content)
 
 
-def decompressed(name: str, content: Content, unread: list[Unread], most: int = MOST_BYTES) -> tuple[Content, str]:
+def is_tar(content: Content) -> bool:
+    """Whether the content is a tar archive, which packs nothing more tightly."""
+    return content.head(262)[257:] == b"ustar"
+
+
+def members(content: Content, room: Room, path: str = "") -> dict[str, Content]:
+    """The regular members of a tar or zip archive by name. What can't be read is told, below the path."""
+    found = _tar_members if is_tar(content) else _zip_members
+    return dict(found(content, room, path))
+
+
+def decompressed(name: str, content: Content, room: Room) -> tuple[Content, str]:
     """The content without its compression, as far as it can be unpacked, and its name without that suffix."""
-    head = content.head(max(len(magic) for magic, _, _ in COMPRESSIONS))
+    head = content.head(LONGEST_MAGIC)
     for magic, suffixes, start in COMPRESSIONS:
         if head.startswith(magic):
-            plain, problem = _unpacked(content, magic, start, most)
+            plain, problem = _unpacked(content, magic, start, room)
             if problem:
                 consequence = f"what follows its first {plain.size} bytes was not read: {problem}"
-                unread.append(Unread(name, "truncated", consequence))
+                room.limits.unread.append(Unread(name, "truncated", consequence))
             for suffix, shorter in suffixes.items():
                 if name.endswith(suffix):
                     return plain, name.removesuffix(suffix) + shorter
@@ -92,37 +89,39 @@ def decompressed(name: str, content: Content, unread: list[Unread], most: int = 
     return content, name
 
 
-def _unpacked(content: Content, magic: bytes, start: Callable[[], _Unpacker], most: int) -> tuple[Content, str]:
+def _unpacked(content: Content, magic: bytes, start: Callable[[], Unpacker], room: Room) -> tuple[Content, str]:
     """All that can be unpacked, stream after stream, and what went wrong then (empty: nothing)."""
-    sink = Sink()
-    most = min(most, max(UNSUSPICIOUS, MOST_TIMES * content.size))
-    with content.stream() as stream:
-        problem = _unpack(stream, STEP if content.size <= HELD else LARGE_STEP, magic, start, sink, most)
-    return sink.content(cut=bool(problem)), problem
+    sink = Sink(room.limits.spool)
+    problem = ""
+    try:
+        with content.stream() as stream:
+            step = STEP if content.size <= HELD else LARGE_STEP
+            for piece in _pieces(stream, step, magic, start):
+                most = min(room.left, MOST_BYTES_OF_A_FILE - sink.size)
+                sink.write(piece[:most])
+                room.take(min(len(piece), most))
+                if len(piece) > most:
+                    problem = f"it unpacks to more than {sink.size} bytes"
+                    break
+    except DAMAGED as error:
+        problem = str(error) or type(error).__name__
+    return sink.content(cut=bool(problem or content.cut)), problem
 
 
-def _unpack(
-    stream: IO[bytes], step: int, magic: bytes, start: Callable[[], _Unpacker], sink: Sink, most: int
-) -> str:
+def _pieces(stream: IO[bytes], step: int, magic: bytes, start: Callable[[], Unpacker]) -> Iterator[bytes]:
+    """What the streams unpack to. Raises one of DAMAGED where there is no more of it than that."""
     unpacker, rest = start(), b""
     while data := rest or stream.read(step):
         rest = b""
-        try:
-            plain = unpacker.decompress(memoryview(data))
-        except DAMAGED as error:
-            return str(error) or type(error).__name__
-        room = most - sink.size
-        sink.write(plain[:room])
-        if len(plain) > room:
-            return f"it unpacks to more than {most} bytes"
+        yield from unpacker.pieces(data)
         if unpacker.eof:
             rest = _past_padding(unpacker.unused_data, stream, step)
             if rest and not rest.startswith(magic):
-                return "something else follows"
+                raise ValueError("something else follows")
             if not rest:
-                return ""
+                return
             unpacker = start()
-    return "it ends too early"
+    raise EOFError("it ends too early")
 
 
 def _past_padding(data: bytes, stream: IO[bytes], step: int) -> bytes:
@@ -133,105 +132,106 @@ def _past_padding(data: bytes, stream: IO[bytes], step: int) -> bytes:
     return data
 
 
-class _Zstd:
-    """An unpacker of zstd, which is imported only where it is needed, and fails as the others do."""
+class _Careful:
+    """A stream of which no more is read at once than is given: the libraries take lists and names as a whole."""
 
-    def __init__(self) -> None:
-        import zstandard
+    def __init__(self, stream: IO[bytes], most: int) -> None:
+        self._stream, self._most = stream, most
+        self.seek, self.tell, self.seekable = stream.seek, stream.tell, stream.seekable
 
-        self._inner = zstandard.ZstdDecompressor(max_window_size=1 << 27).decompressobj()
-        self._error = zstandard.ZstdError
-
-    @property
-    def eof(self) -> bool:
-        return self._inner.eof
-
-    @property
-    def unused_data(self) -> bytes:
-        return self._inner.unused_data
-
-    def decompress(self, data: memoryview, /) -> bytes:
-        try:
-            return self._inner.decompress(data)
-        except self._error as error:
-            raise ValueError(str(error)) from error
+    def read(self, size: int = -1) -> bytes:
+        """As streams do. Raises ValueError where it would be too much."""
+        data = self._stream.read(size if 0 <= size <= self._most else self._most + 1)
+        if len(data) > self._most:
+            raise ValueError("its list of members, or the name of one, is too long")
+        return data
 
 
-COMPRESSIONS: Final[tuple[tuple[bytes, Mapping[str, str], Callable[[], _Unpacker]], ...]] = (
-    (b"\x1f\x8b", {".tgz": ".tar", ".gz": ""}, lambda: zlib.decompressobj(wbits=31)),
-    (b"\xfd7zXZ\0", {".txz": ".tar", ".xz": ""}, lzma.LZMADecompressor),
-    (b"BZh", {".tbz2": ".tar", ".bz2": ""}, bz2.BZ2Decompressor),
-    (b"\x28\xb5\x2f\xfd", {".tzst": ".tar", ".zst": ""}, _Zstd),
-)
-
-
-def _tar_members(content: Content, unread: list[Unread]) -> Iterator[tuple[str, Content]]:
-    total = 0
+def _tar_members(content: Content, room: Room, path: str) -> Iterator[tuple[str, Content]]:
+    limits, total = room.limits, 0
     try:
-        with content.stream() as stream, tarfile.open(fileobj=stream, mode="r:") as archive:
-            for count, member in enumerate(archive):
+        with content.stream() as stream, _tar(stream) as archive:
+            for member in archive:
+                what = _below(path, member.name)
                 total += max(member.size, 0)
-                if count >= MOST_FILES or total > MOST_BYTES:
-                    unread.append(_too_many(member.name))
+                limits.files -= 1
+                if limits.files < 0 or total > MOST_BYTES:
+                    limits.refuse(what, "truncated", TOO_MANY)
                     return
                 if member.isdir():
                     continue
                 if not member.isreg() or member.issparse() or member.size < 0 or _climbs_out(member.name):
                     why = "a link, a device, a file with holes, or a path outside the archive"
-                    unread.append(Unread(member.name, "unreadable", why))
+                    limits.refuse(what, "unreadable", why)
                     continue
-                after = stream.tell()
-                yield member.name, _tar_member(stream, member)
-                stream.seek(after)
+                yield member.name, content.part(member.offset_data, member.size)
+            stream.seek(archive.offset)
+            if stream.read(1).strip(b"\0"):
+                limits.unread.append(Unread(path or "archive", "truncated", "its later members could not be read"))
     except DAMAGED as error:
-        unread.append(Unread("archive", "truncated", f"its later members could not be read: {error}"))
+        consequence = f"its later members could not be read: {error}"
+        limits.unread.append(Unread(path or "archive", "truncated", consequence))
 
 
-def _tar_member(stream: IO[bytes], member: tarfile.TarInfo) -> Content:
-    """The bytes of a member as far as they are there, also where the archive ends within it."""
-    sink = Sink()
-    stream.seek(member.offset_data)
-    while sink.size < member.size and (data := stream.read(min(1 << 20, member.size - sink.size))):
-        sink.write(data)
-    return sink.content(cut=sink.size < member.size)
-
-
-def _zip_members(content: Content, unread: list[Unread]) -> Iterator[tuple[str, Content]]:
-    total = 0
+def _zip_members(content: Content, room: Room, path: str) -> Iterator[tuple[str, Content]]:
+    limits, total = room.limits, 0
     try:
-        with content.stream() as stream, zipfile.ZipFile(stream) as archive:
-            for count, member in enumerate(archive.infolist()):
+        with content.stream() as stream, _zip(stream) as archive:
+            for member in archive.infolist():
+                what = _below(path, member.filename)
                 total += max(member.file_size, 0)
-                if count >= MOST_FILES or total > MOST_BYTES:
-                    unread.append(_too_many(member.filename))
+                limits.files -= 1
+                if limits.files < 0 or total > MOST_BYTES:
+                    limits.refuse(what, "truncated", TOO_MANY)
                     return
                 if member.is_dir():
                     continue
                 link = stat.S_ISLNK(member.external_attr >> 16)
                 if link or _climbs_out(member.filename) or member.flag_bits & 1:
-                    why = "encrypted, a link, or a path outside the archive"
-                    unread.append(Unread(member.filename, "unreadable", why))
+                    limits.refuse(what, "unreadable", "encrypted, a link, or a path outside the archive")
                     continue
-                yield member.filename, _zip_member(archive, member, unread)
+                if member.compress_type not in METHODS:
+                    limits.refuse(what, "unreadable", f"its way of packing is not known ({member.compress_type})")
+                    continue
+                if room.left <= 0:
+                    limits.refuse(what, "truncated", FULL)
+                    continue
+                yield member.filename, _zip_member(archive, member, room, what)
     except DAMAGED as error:
-        unread.append(Unread("archive", "truncated", f"its members could not be read: {error}"))
+        consequence = f"its members could not be read: {error}"
+        limits.unread.append(Unread(path or "archive", "truncated", consequence))
 
 
-def _zip_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, unread: list[Unread]) -> Content:
-    sink = Sink()
+def _zip_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, room: Room, what: str) -> Content:
+    sink = Sink(room.limits.spool)
+    problem = ""
     try:
         with archive.open(member) as stream:
-            while (chunk := stream.read(1 << 16)) and sink.size <= MOST_BYTES:
-                sink.write(chunk)
+            while chunk := stream.read(1 << 16):
+                most = min(room.left, MOST_BYTES_OF_A_FILE - sink.size)
+                sink.write(chunk[:most])
+                room.take(min(len(chunk), most))
+                if len(chunk) > most:
+                    problem = f"it unpacks to more than {sink.size} bytes"
+                    break
     except DAMAGED as error:
-        consequence = f"what follows its first {sink.size} bytes was not read: {error}"
-        unread.append(Unread(member.filename, "truncated", consequence))
-        return sink.content(cut=True)
-    return sink.content(cut=False)
+        problem = str(error) or type(error).__name__
+    if problem:
+        consequence = f"what follows its first {sink.size} bytes was not read: {problem}"
+        room.limits.unread.append(Unread(what, "truncated", consequence))
+    return sink.content(cut=bool(problem))
 
 
-def _too_many(name: str) -> Unread:
-    return Unread(name, "truncated", "the archive has too many or too large members; the rest was not read")
+def _tar(stream: IO[bytes]) -> tarfile.TarFile:
+    return tarfile.open(fileobj=cast("IO[bytes]", _Careful(stream, MOST_OF_A_NAME)), mode="r:")
+
+
+def _zip(stream: IO[bytes]) -> zipfile.ZipFile:
+    return zipfile.ZipFile(cast("IO[bytes]", _Careful(stream, MOST_OF_A_LIST)))
+
+
+def _below(path: str, name: str) -> str:
+    return f"{path}/{name}" if path else name
 
 
 def _climbs_out(name: str) -> bool:

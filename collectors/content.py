@@ -12,6 +12,10 @@ from typing import IO, Any, Final
 HELD: Final = 8 << 20
 """More bytes than this are not kept in memory."""
 
+HELD_TOGETHER: Final = 64 << 20
+"""Of all that one input unpacks to, no more bytes than this are kept in memory at a time."""
+BUFFER: Final = 1 << 20
+
 _Open = Callable[[], IO[bytes]]
 
 
@@ -55,9 +59,18 @@ class Content:
         """All of it from its beginning, to be read and closed."""
         return io.BytesIO(self._data) if self._open is None else self._open()
 
-    def shortened(self, most: int) -> Content:
-        """Its first bytes, marked as cut."""
-        return Content(self.head(most), cut=True)
+    def part(self, start: int, size: int) -> Content:
+        """So many of its bytes from there on; as many as there are, and marked as cut, where there are fewer."""
+        there = max(0, min(size, self.size - start))
+        if self._open is None:
+            data = self._data
+            return Content(cut=there < size, size=there, opener=lambda: io.BytesIO(data[start : start + there]))
+        window = min(max(there, 1), BUFFER)
+        return Content(
+            cut=there < size,
+            size=there,
+            opener=lambda: io.BufferedReader(_Window(self.stream(), start, there), window),
+        )
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -73,47 +86,109 @@ class Content:
         return f"Content({self.head(40)!r}, cut={self.cut}, size={self.size})"
 
 
-class Sink:
-    """Collects bytes, in memory as long as they are few, then in a temporary file without a name."""
+class Spool:
+    """Where bytes are kept that were unpacked: few in memory, the others in one temporary file without a name."""
 
     def __init__(self) -> None:
+        self._held = 0
+        self._file: IO[bytes] | None = None
+        self._end = 0
+
+    def hold(self, size: int) -> bool:
+        """Whether so many more bytes may be held in memory; they then count as held."""
+        if self._held + size > HELD_TOGETHER:
+            return False
+        self._held += size
+        return True
+
+    def append(self, data: bytes | bytearray) -> int:
+        """Writes the bytes behind all others; where they begin. Raises OSError where the disk is full."""
+        if self._file is None:
+            import tempfile
+
+            self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - closed when nobody reads it any more
+            weakref.finalize(self, self._file.close)
+        start = self._end
+        rest = memoryview(data)
+        while rest:
+            count = os.pwrite(self._file.fileno(), rest, self._end)
+            self._end += count
+            rest = rest[count:]
+        return start
+
+    def content(self, start: int, size: int, *, cut: bool) -> Content:
+        """The bytes from there on; they stay as long as somebody has them."""
+        return Content(
+            cut=cut, size=size, opener=lambda: io.BufferedReader(_Window(_Reading(self), start, size), BUFFER)
+        )
+
+    def read_into(self, buffer: Any, at: int) -> int:
+        """Fills the buffer with the bytes there; how many."""
+        data = os.pread(self._file.fileno(), len(buffer), at) if self._file else b""
+        buffer[: len(data)] = data
+        return len(data)
+
+
+class Sink:
+    """Collects the bytes of one file, in memory as long as they are few; only one at a time in one spool."""
+
+    def __init__(self, spool: Spool | None = None) -> None:
+        self._spool = spool or Spool()
         self._held = bytearray()
-        self._spool: IO[bytes] | None = None
+        self._start: int | None = None
         self.size = 0
 
     def write(self, data: bytes) -> None:
         """Appends the bytes. Raises OSError where the disk is full."""
-        self.size += len(data)
-        if self._spool is None and self.size <= HELD:
+        if self._start is None and self.size + len(data) <= HELD:
             self._held += data
-            return
-        if self._spool is None:
-            import tempfile
-
-            self._spool = tempfile.TemporaryFile()  # noqa: SIM115 - closed when nobody has its content any more
-            self._spool.write(self._held)
+        elif self._start is None:
+            self._start = self._spool.append(self._held)
             self._held.clear()
-        self._spool.write(data)
+            self._spool.append(data)
+        else:
+            self._spool.append(data)
+        self.size += len(data)
 
     def content(self, *, cut: bool) -> Content:
         """What was written. Nothing may be written any more."""
-        spool, size = self._spool, self.size
-        if spool is None:
+        if self._start is None and self._spool.hold(self.size):
             return Content(bytes(self._held), cut)
-        spool.flush()
-        content = Content(
-            cut=cut, size=size, opener=lambda: io.BufferedReader(_Reading(spool.fileno(), size), 1 << 20)
-        )
-        weakref.finalize(content, spool.close)
-        return content
+        if self._start is None:
+            self._start = self._spool.append(self._held)
+            self._held.clear()
+        return self._spool.content(self._start, self.size, cut=cut)
 
 
 class _Reading(io.RawIOBase):
     """One reader of a shared file, with a position of its own; closing it closes nothing else."""
 
-    def __init__(self, descriptor: int, size: int) -> None:
+    def __init__(self, spool: Spool) -> None:
         super().__init__()
-        self._descriptor, self._size, self._at = descriptor, size, 0
+        self._spool, self._at = spool, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        self._at = offset if whence == io.SEEK_SET else self._at + offset
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:
+        count = self._spool.read_into(buffer, self._at)
+        self._at += count
+        return count
+
+
+class _Window(io.RawIOBase):
+    """Some bytes of a stream as if they were all; closing it closes the stream."""
+
+    def __init__(self, stream: IO[bytes] | io.RawIOBase, start: int, size: int) -> None:
+        super().__init__()
+        self._stream, self._start, self._size, self._at = stream, start, size, 0
 
     def readable(self) -> bool:
         return True
@@ -127,7 +202,15 @@ class _Reading(io.RawIOBase):
         return self._at
 
     def readinto(self, buffer: Any) -> int:
-        data = os.pread(self._descriptor, len(buffer), self._at)
+        wanted = min(len(buffer), self._size - self._at)
+        if wanted <= 0:
+            return 0
+        self._stream.seek(self._start + self._at)
+        data = self._stream.read(wanted) or b""
         buffer[: len(data)] = data
         self._at += len(data)
         return len(data)
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()

@@ -9,16 +9,17 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from operator import itemgetter
 from pathlib import Path
 from typing import Final
 
 from pydantic import ValidationError
 
-from collectors.archives import MOST_BYTES, MOST_BYTES_OF_A_FILE, MOST_FILES, Load, decompressed, members
+from collectors.archives import decompressed, is_archive, is_compressed, members
 from collectors.content import HELD, Content, Sink
+from collectors.nested import Load, Piece, laid_open, not_read, room_in
+from collectors.room import MOST_BYTES, MOST_LEVELS, Limits, Room
 from kb.bundle import MANIFEST, Artifact, Bundle
 from kb.errors import InputError
 from kb.evidence import Reason, Unread
@@ -144,19 +145,20 @@ def _reason(error: OSError) -> str:
 
 def _from_directory(root: Path, name: str) -> Opened:
     opened = Opened([Input(name, "directory")])
-    contents: dict[str, Load] = {}
-    for path in _walk(root, opened.unread):
-        contents[path.relative_to(root).as_posix()] = lambda path=path: Content.of_file(path)  # type: ignore[misc]
-    return _assembled(opened, contents)
+    limits = Limits(opened.unread)
+    loads: dict[str, Load] = {}
+    for path in _walk(root, limits):
+        loads[path.relative_to(root).as_posix()] = lambda path=path: Content.of_file(path)  # type: ignore[misc]
+    return _assembled(opened, laid_open(loads, Room(limits)), limits)
 
 
-def _walk(root: Path, unread: list[Unread]) -> Iterator[Path]:
+def _walk(root: Path, limits: Limits) -> Iterator[Path]:
     """Regular files below root; links and special files are not followed, and told."""
-    count = 0
+    unread, most = limits.unread, limits.files
     passed: list[Path] = []
 
     def closed(error: OSError) -> None:
-        unread.append(_not_read(str(error.filename), error))
+        unread.append(not_read(str(error.filename), error))
 
     for folder, folders, files in os.walk(root, onerror=closed):
         folders.sort()
@@ -166,9 +168,9 @@ def _walk(root: Path, unread: list[Unread]) -> Iterator[Path]:
                 passed.append(path)
             if not stat.S_ISREG(mode):
                 continue
-            count += 1
-            if count > MOST_FILES:
-                unread.append(Unread(str(root), "truncated", f"only its first {MOST_FILES} files were read"))
+            limits.files -= 1
+            if limits.files < 0:
+                unread.append(Unread(str(root), "truncated", f"only its first {most} files were read"))
                 return
             yield path
     if passed:
@@ -185,68 +187,67 @@ def _mode(path: Path) -> int:
 
 def _from_content(name: str, content: Content, kind: str, shown: str | None = None) -> Opened:
     opened = Opened([Input(shown or name, kind)])
-    plain, inner = decompressed(name, content, opened.unread)
-    packed = members(plain, opened.unread)
-    if packed is not None:
-        opened.inputs = [Input(shown or name, "archive")]
-        return _assembled(opened, packed)
-    return _assembled(opened, {inner: lambda: plain})
+    limits = Limits(opened.unread)
+    room = Room(limits)
+    level = 0
+    while is_compressed(content) and level < MOST_LEVELS:
+        room, level = room.inside(content.size), level + 1
+        content, name = decompressed(name, content, room)
+    if not is_archive(content):
+        return _assembled(opened, laid_open({name: lambda: content}, room, level), limits)
+    opened.inputs = [Input(shown or name, "archive")]
+    room = room_in(content, room)
+    loads: dict[str, Load] = {
+        path: lambda part=part: part  # type: ignore[misc]
+        for path, part in members(content, room).items()
+    }
+    return _assembled(opened, laid_open(loads, room, max(level, 1)), limits)
 
 
-def _assembled(opened: Opened, contents: Mapping[str, Load]) -> Opened:
-    manifests = [path for path in contents if path.rsplit("/", 1)[-1] == MANIFEST]
-    bundles = {path.removesuffix(MANIFEST): bundle for path in manifests if (bundle := _manifest(contents[path]))}
+def _assembled(opened: Opened, pieces: Iterable[Piece], limits: Limits) -> Opened:
+    read: list[Piece] = []
+    size = 0
+    for piece in pieces:
+        if size > MOST_BYTES:
+            why = "it and all later files were not read: too many bytes"
+            opened.unread.append(Unread(piece.path, "truncated", why))
+            break
+        size += piece.content.size
+        read.append(piece)
+    limits.tell_the_rest()
+    manifests = [piece for piece in read if piece.path.rsplit("/", 1)[-1] == MANIFEST]
+    bundles = {piece.path.removesuffix(MANIFEST): bundle for piece in manifests if (bundle := _manifest(piece))}
     known = {}
     for base, bundle in bundles.items():
         opened.inputs = [replace(one, kind="bundle", host=one.host or bundle.host) for one in opened.inputs]
         for artifact in bundle.artifacts:
             known[base + (artifact.path or f"({artifact.name or artifact.file})")] = artifact
-    size = 0
-    for path, load in sorted(contents.items(), key=itemgetter(0)):
-        if path.removesuffix(MANIFEST) in bundles and path.endswith(MANIFEST):
+    for piece in read:
+        if piece.path.endswith(MANIFEST) and piece.path.removesuffix(MANIFEST) in bundles:
             continue
-        if size > MOST_BYTES:
-            opened.unread.append(Unread(path, "truncated", "it and all later files were not read: too many bytes"))
-            break
-        size += _add(opened, path, load, known.get(path), taken=contents)
+        of_piece = known.get(piece.origin)
+        cut = piece.content.cut or (of_piece is not None and not _is_whole(of_piece))
+        opened.files.append(File(piece.path, piece.content, _command(of_piece), truncated=cut))
+    origins = {piece.origin for piece in read}
     for path, artifact in known.items():
-        if path not in contents:
+        if path not in origins:
             _add_missing(opened, path, artifact)
     return opened
 
 
-def _manifest(load: Load) -> Bundle | None:
+def _manifest(piece: Piece) -> Bundle | None:
     """The bundle that a manifest describes; None where it can't be read or is that of something else."""
     try:
-        content = load().head(HELD)
+        content = piece.content.head(HELD)
         return Bundle.model_validate_json(content) if SCHEMA in content else None
     except (ValidationError, OSError):
         return None
-
-
-def _add(opened: Opened, path: str, load: Load, artifact: Artifact | None, taken: Container[str]) -> int:
-    """Adds the file, or why it can't be read; its size."""
-    try:
-        content = load()
-        plain, inner = decompressed(path, content, opened.unread, MOST_BYTES_OF_A_FILE)
-    except OSError as error:
-        opened.unread.append(_not_read(path, error))
-        return 0
-    cut = content.cut or plain.cut or (artifact is not None and not _is_whole(artifact))
-    shown = path if inner in taken else inner
-    opened.files.append(File(shown, plain, _command(artifact), truncated=cut))
-    return plain.size
 
 
 def _is_whole(artifact: Artifact) -> bool:
     """Whether nothing is missing. A command that ends with another status than 0, silently, has answered no."""
     silent = artifact.outcome == "failed" and artifact.error == f"exit code {artifact.exit_code}"
     return not artifact.truncated and (artifact.outcome == "ok" or silent)
-
-
-def _not_read(path: str, error: OSError) -> Unread:
-    reason: Reason = "no-permission" if isinstance(error, PermissionError) else "unreadable"
-    return Unread(path, reason, f"it was not read: {_reason(error)}")
 
 
 def _command(artifact: Artifact | None) -> str | None:

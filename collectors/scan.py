@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from collectors.beside import beside, cores
+from collectors.boots import settled
 from collectors.bug_report import is_bug_report, split
 from collectors.content import Content
 from collectors.index import known_readers
@@ -241,7 +242,7 @@ def read_all(files: Sequence[File]) -> tuple[list[FileReading], list[Reading]]:
     rest = beside(partial(_read_each, files, there)) if there else dict
     done = {**_read_each(files, here), **rest()}
     accounts = [done[place][0] for place in range(len(files))]
-    return accounts, [reading for place in range(len(files)) for reading in done[place][1]]
+    return accounts, settled([reading for place in range(len(files)) for reading in done[place][1]])
 
 
 def _read_each(files: Sequence[File], places: Sequence[int]) -> dict[int, tuple[FileReading, list[Reading]]]:

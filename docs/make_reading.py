@@ -17,8 +17,9 @@ HEAD = """# What is read
 
 Content decides which reader takes a text: names of files are hints at most, mixed texts are welcome, and what
 nobody understood is told by `diagnose facts`. Text may carry the prefixes of journals, launchers, containers and
-Kubernetes. Archives (.tar, .tar.gz, .tar.xz, .tar.bz2, .tar.zst, .zip), single compressed files, directories,
-several inputs at once and standard input (`-`) are all read; nothing of them is executed or written out.
+Kubernetes. Archives (.tar, .tar.gz, .tar.xz, .tar.bz2, .tar.zst, .zip), single compressed files, directories, any
+of these in each other up to four deep, several inputs at once and standard input (`-`) are all read; nothing is
+executed or written out, and what unpacks to far more than logs do is left and told.
 
 | what | follows | for instance from |
 |---|---|---|

@@ -3,6 +3,10 @@
 import re
 
 YEAR_S = 366 * 86_400
+APART_S = 60.0
+"""What is nearer than this may be one moment, stamped by two programs."""
+ZONES_S = 15 * 3600.0
+"""Two logs may show the clocks of two time zones."""
 _MONTHS = (
     ("jan", "ene", "gen", "sty", "янв"),
     ("feb", "fév", "fev", "lut", "фев"),
@@ -56,3 +60,15 @@ def later_by_s(one: str | None, other: str | None) -> float | None:
     if first is None or second is None:
         return None
     return (second - first + YEAR_S / 2) % YEAR_S - YEAR_S / 2
+
+
+def is_clearly_later(one: str | None, other: str | None) -> bool | None:
+    """Whether the first stamp is later than the second by more than two clocks may differ; None: it can't be told.
+
+    Stamps that are both written `2025-07-13 …`, or both in another way, mostly show one clock.
+    """
+    after = later_by_s(other, one)
+    if after is None:
+        return None
+    alike = ("-" in (one or "")) == ("-" in (other or ""))
+    return after > (APART_S if alike else ZONES_S)

@@ -7,16 +7,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from collectors.combiners import Facts, derived, looked_at
-from kb.clock import later_by_s
+from kb.clock import APART_S, is_clearly_later, later_by_s
 from kb.evidence import Observed, Reading
 from kb.facts.driver import KernelModule
 from kb.facts.kernel import KernelLogSpan
 from kb.facts.machine import Boot
 from kb.facts.xid import LoggedXid, WhichBoot, XidEvent
-
-APART_S = 60.0
-ZONES_S = 15 * 3600.0
-"""Two logs may show the clocks of two time zones."""
 
 _Logged = list[tuple[LoggedXid, Observed]]
 
@@ -36,7 +32,9 @@ class _Place(NamedTuple):
 def combine(facts: Facts) -> Iterator[Reading]:
     """XidEvent for each number, GPU, MIG instance, host and boot."""
     logged = facts.of(LoggedXid)
-    spans = [span for span, _ in facts.of(KernelLogSpan)]
+    found = facts.of(KernelLogSpan)
+    spans = [span for span, _ in found]
+    buffers = {one.source.path: span.ring_end_s for span, one in found if span.ring_end_s and span.log is None}
     branches = {module.branch for module, _ in facts.of(KernelModule) if module.name == "nvidia" and module.branch}
     branch = branches.pop() if len(branches) == 1 else None
     named = (
@@ -48,7 +46,10 @@ def combine(facts: Facts) -> Iterator[Reading]:
         several = len(hosts) > 1
         host = xid.host if several or xid.host else next((xid.host for xid, _ in logged if xid.host), None)
         folder = observed.source.path.partition("/")[0] if several and host is None else ""
-        place = _Place(xid.code, xid.bdf, xid.gpu_instance, _boot(xid, spans, several=several), host, folder)
+        in_buffer = (xid.first_s or 0.0) <= buffers.get(observed.source.path, -1.0)
+        others = [] if in_buffer else spans  # a buffer holds one boot; two that end apart are of two machines
+        boot = _boot(xid, others, several=several)
+        place = _Place(xid.code, xid.bdf, xid.gpu_instance, boot, host, folder)
         events[place].append((xid, observed))
     for place, parts in events.items():
         yield _event(place, parts, branch)
@@ -63,9 +64,7 @@ def _boot(xid: LoggedXid, spans: list[KernelLogSpan], *, several: bool) -> Which
             continue
         if xid.first_s is not None and span.ring_end_s is not None and xid.first_s > span.ring_end_s + APART_S:
             return "earlier"
-        after = later_by_s(span.begin_time, xid.last_time or xid.time)
-        alike = _form(span.begin_time) == _form(xid.time)
-        if after is not None and after < -(APART_S if alike else ZONES_S):
+        if is_clearly_later(span.begin_time, xid.last_time or xid.time):
             return "earlier"
     return xid.boot
 
@@ -106,16 +105,9 @@ def _disjoint(one: LoggedXid, other: LoggedXid) -> bool:
         first, second = sorted((one, other), key=lambda xid: xid.first_s or 0.0)
         return (second.first_s or 0.0) > (first.last_s or first.first_s or 0.0) + APART_S
     for first, second in ((one, other), (other, one)):
-        gap = later_by_s(first.last_time or first.time, second.time)
-        alike = _form(first.time) == _form(second.time)
-        if gap is not None and gap > (APART_S if alike else ZONES_S):
+        if is_clearly_later(second.time, first.last_time or first.time):
             return True
     return False
-
-
-def _form(stamp: str | None) -> bool:
-    """Whether a stamp is written `2025-07-13 …`; two of one form mostly show one clock."""
-    return "-" in (stamp or "")
 
 
 def _earliest(times: list[str | None]) -> str | None:

@@ -44,7 +44,10 @@ _BOOT_LINE = regex(r"\s{0,4}-- (?:Boot [0-9a-f]{32}|Reboot) --\s*$")
 _OF_EARLIER = regex(r"journalctl .{0,200}?(?:-b ?|--boot[= ])-[1-9]")
 _REVERSED = regex(r"journalctl(?:\s.{0,200}?)?\s(?:-[a-z]{0,6}r\b|--reverse)")
 _CRASH_PART = regex(r"(?:Panic|Oops|Emergency|Restart|Halt|Poweroff)#\d{1,6} Part\d{1,4}\s*$")
-_PSTORE = regex(r"/pstore/|dmesg-(?:erst|efi|ramoops)-")
+_FILE_OF_EARLIER = regex(
+    r"/pstore/|dmesg-(?:erst|efi|ramoops)-|var/log/dmesg\.\d|journalctl_.{0,80}?_(?:-b_?|--boot[_=])-[1-9]"
+)
+"""Of a crash, saved at an earlier boot, or the output of such a command under the name that sosreport gives it."""
 _REPEATED = regex(r"message repeated (?P<times>\d{1,9}) times: \[ ?$")
 _FALLS_BACK_S = 2.0
 """Lines of different CPUs may be out of order by less."""
@@ -125,7 +128,9 @@ class KernelLog:
         self.section = section
         command = command_of(section)
         of_installer = command.startswith(tuple(f"cat {log}" for log in _INSTALLER_LOGS))
-        self.all_earlier = bool(_OF_EARLIER.match(command) or _PSTORE.search(section.path)) or of_installer
+        self.all_earlier = (
+            bool(_OF_EARLIER.match(command) or _FILE_OF_EARLIER.search(section.path)) or of_installer
+        )
         self._reversed = _REVERSED.match(command) is not None
         self.logs: list[_Log] = [_Log()]
         self._inherited: tuple[int, Stamp] = (-_INHERITS, NO_STAMP)

@@ -9,6 +9,7 @@ import lzma
 import random
 import stat
 import tarfile
+import tracemalloc
 import zipfile
 
 import pytest
@@ -16,9 +17,10 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collectors import archives
-from collectors.archives import decompressed, members
+from collectors import archives, room
+from collectors.archives import decompressed, is_archive, members
 from collectors.content import Content
+from collectors.room import Limits, Room
 from kb.evidence import Unread
 
 TEXT = "".join(f"line {number} {random.Random(number).random()}\n" for number in range(4000)).encode()
@@ -60,16 +62,14 @@ def zipped(*entries: tuple[str | zipfile.ZipInfo, bytes]) -> bytes:
 
 
 def unpacked(content: bytes) -> tuple[dict[str, Content], list[Unread]]:
-    unread: list[Unread] = []
-    found = members(Content(content), unread)
-    assert found is not None
-    return {name: load() for name, load in found.items()}, unread
+    limits = Limits([])
+    return members(Content(content), Room(limits)), limits.unread
 
 
-def plain(content: bytes, name: str = "a", **more) -> tuple[Content, str, list[str]]:
-    unread: list[Unread] = []
-    result, inner = decompressed(name, Content(content), unread, **more)
-    return result, inner, [one.consequence for one in unread]
+def plain(content: bytes, name: str = "a", most: int | None = None) -> tuple[Content, str, list[str]]:
+    limits = Limits([])
+    result, inner = decompressed(name, Content(content), Room(limits, most).inside(len(content)))
+    return result, inner, [one.consequence for one in limits.unread]
 
 
 @pytest.mark.parametrize("kind", COMPRESS)
@@ -167,7 +167,7 @@ def test_content_decides_and_the_name_follows(name, inner):
 def test_what_is_not_compressed_is_left_as_it_is():
     """Whatever its name says."""
     assert plain(b"text", "a.gz") == (Content(b"text"), "a.gz", [])
-    assert members(Content(b"text" * 200), []) is None
+    assert not is_archive(Content(b"text" * 200))
 
 
 def test_files_of_a_tar_archive():
@@ -268,7 +268,7 @@ def test_a_zip_archive_that_is_cut_is_told():
 @pytest.mark.parametrize("pack", [tar, zipped], ids=["tar", "zip"])
 def test_only_so_many_members_are_read(pack, monkeypatch):
     """And the first that is not is told."""
-    monkeypatch.setattr(archives, "MOST_FILES", 2)
+    monkeypatch.setattr(room, "MOST_FILES", 2)
 
     found, unread = unpacked(pack(*((f"f{number}", b"1") for number in range(5))))
 
@@ -289,7 +289,7 @@ def test_only_so_many_bytes_are_read(pack, monkeypatch):
 
 def test_links_count_as_members_too(monkeypatch):
     """An archive of nothing but links ends somewhere."""
-    monkeypatch.setattr(archives, "MOST_FILES", 3)
+    monkeypatch.setattr(room, "MOST_FILES", 3)
 
     _, unread = unpacked(tar(*(special(f"l{number}", tarfile.SYMTYPE, "x") for number in range(9))))
 
@@ -320,18 +320,18 @@ def changed(content: bytes, changes: list[tuple[int, bytes]], length: int) -> by
 @given(st.sampled_from(WHOLE), CHANGES, st.sampled_from([100, 100, 90, 50]))
 def test_damage_never_stops_a_run(content, changes, length):
     """Whatever is wrong inside: what can be read is read, and the rest is told."""
-    unread: list[Unread] = []
+    limits = Limits([])
 
-    result, _ = decompressed("a", Content(changed(content, changes, length)), unread)
-    found = members(result, unread) or {}
+    result, _ = decompressed("a", Content(changed(content, changes, length)), Room(limits))
+    found = members(result, Room(limits)) if is_archive(result) else {}
 
-    assert all(isinstance(load().data, bytes) for load in found.values())
-    assert {one.reason for one in unread} <= {"truncated", "unreadable"}
+    assert all(isinstance(part.data, bytes) for part in found.values())
+    assert {one.reason for one in limits.unread} <= {"truncated", "unreadable"}
 
 
 def test_a_bomb_is_cut_by_its_ratio(monkeypatch):
     """No log is so much smaller packed; the rest is told and not unpacked."""
-    monkeypatch.setattr("collectors.archives.UNSUSPICIOUS", 1000)
+    monkeypatch.setattr(room, "UNSUSPICIOUS", 1000)
     bomb = gzip.compress(b"\0" * 1_000_000)
 
     content, _, told = plain(bomb)
@@ -339,3 +339,72 @@ def test_a_bomb_is_cut_by_its_ratio(monkeypatch):
     assert (content.size, content.cut) == (200 * len(bomb), True)
     most = 200 * len(bomb)
     assert told == [f"what follows its first {most} bytes was not read: it unpacks to more than {most} bytes"]
+
+
+def peak(work) -> int:
+    """The most bytes of memory that the work takes."""
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("kind", COMPRESS)
+def test_a_bomb_takes_little_memory(kind, monkeypatch):
+    """A few hundred bytes of bzip2 hold a hundred million."""
+    monkeypatch.setattr(room, "UNSUSPICIOUS", 70 << 20)
+    bomb = COMPRESS[kind](b"\0" * (120 << 20))
+
+    assert peak(lambda: plain(bomb)) < 60 << 20
+
+
+def test_an_archive_whose_list_or_names_would_fill_the_memory_is_told():
+    """The libraries read both as a whole."""
+    attributes = tarfile.TarInfo("a")
+    attributes.pax_headers = {"comment": "x" * (20 << 20)}
+    long_name, long_list = tar(attributes, ("b", b"1")), zipped(*((f"{n:0>2000}", b"") for n in range(5000)))
+
+    for content in (long_name, long_list):
+        assert peak(lambda content=content: unpacked(content)) < 12 << 20
+        found, unread = unpacked(content)
+        assert (found, [(one.what, one.reason) for one in unread]) == ({}, [("archive", "truncated")])
+
+
+def test_a_zip_member_that_is_packed_in_a_rare_way_is_left_out_and_told():
+    """Of such the library unpacks any number of bytes at once."""
+    raw = io.BytesIO()
+    with zipfile.ZipFile(raw, "w", zipfile.ZIP_BZIP2) as archive:
+        archive.writestr("a", TEXT)
+        archive.writestr("good", b"1", zipfile.ZIP_DEFLATED)
+
+    found, unread = unpacked(raw.getvalue())
+
+    assert found == {"good": Content(b"1")}
+    assert [(one.what, one.reason) for one in unread] == [("a", "unreadable")]
+
+
+def test_a_tar_archive_with_a_damaged_header_is_told():
+    """The library takes it for the end."""
+    content = bytearray(tar(("a", b"1"), ("b", b"2"), ("c", b"3")))
+    content[1024 + 148] ^= 255
+
+    found, unread = unpacked(bytes(content))
+
+    assert found == {"a": Content(b"1")}
+    assert [(one.what, one.reason) for one in unread] == [("archive", "truncated")]
+
+
+def test_members_of_a_large_tar_archive_are_not_copied(tmp_path):
+    """They are read where they lie."""
+    path = tmp_path / "a.tar"
+    path.write_bytes(tar(*((f"{n}", bytes([n]) * (5 << 20)) for n in range(30))))
+    content = Content.of_file(path)
+
+    assert peak(lambda: members(content, Room(Limits([])))) < 4 << 20
+    found = members(content, Room(Limits([])))
+    assert all(found[f"{n}"].data == bytes([n]) * (5 << 20) for n in (0, 7, 29))
+    with found["7"].stream() as stream:
+        stream.seek(-3, io.SEEK_END)
+        assert (stream.read(), stream.read(1)) == (b"\7\7\7", b"")

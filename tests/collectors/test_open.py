@@ -17,6 +17,7 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from collectors import archives, room
 from collectors import open as opening
 from collectors.content import Content
 from collectors.open import File, Opened, open_evidence, short_names
@@ -305,7 +306,7 @@ def test_a_compressed_file_in_a_directory_that_is_cut_is_marked(tmp_path):
 
 def test_a_file_that_unpacks_to_too_much_is_cut_marked_and_told(tmp_path, monkeypatch):
     """Nobody's disk is filled by a few bytes."""
-    monkeypatch.setattr(opening, "MOST_BYTES_OF_A_FILE", 10)
+    monkeypatch.setattr(archives, "MOST_BYTES_OF_A_FILE", 10)
     lay(tmp_path, {"a.gz": gzip.compress(b"x" * 11), "b.gz": gzip.compress(b"x" * 10)})
 
     opened = open_evidence([str(tmp_path)])
@@ -317,7 +318,7 @@ def test_a_file_that_unpacks_to_too_much_is_cut_marked_and_told(tmp_path, monkey
 
 def test_a_directory_is_read_up_to_a_number_of_files(tmp_path, monkeypatch):
     """The rest is told."""
-    monkeypatch.setattr(opening, "MOST_FILES", 2)
+    monkeypatch.setattr(room, "MOST_FILES", 2)
 
     opened = open_evidence([str(lay(tmp_path, dict.fromkeys("abc", b"x")))])
 
