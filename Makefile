@@ -34,6 +34,7 @@ fuzz: $(READY_DEV)
 
 index: $(READY)
 	$(BIN)/python -m collectors.index
+	$(BIN)/python -m kb.rule_index
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \

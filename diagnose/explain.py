@@ -19,8 +19,9 @@ from engine.result import Diagnosis, Finding
 from engine.session import assess_parts
 from kb.errors import InputError, RuleErrors
 from kb.evidence import Looked, Observed, Reading
-from kb.load import in_order, load_rules, read_rules, shipped_rules
+from kb.load import in_order, read_rules, shipped_rules
 from kb.rule import Cause, RuleBase
+from kb.rule_index import diagnosing_rules
 
 OF_AN_END = frozenset({"run_end", "run_outcome", "process_error", "process_exit"})
 """Kinds of facts that tell that a run of a job came to an end."""
@@ -72,7 +73,7 @@ def rule_base(directories: Sequence[Path] = ()) -> RuleBase:
     Of what `diagnose rules lint` checks, the rules of a user need only what makes them run at all.
     """
     if not directories:
-        return load_rules(shipped_rules())
+        return diagnosing_rules()
     from kb.check import links, patterns, texts
 
     loaded = read_rules(shipped_rules(), *directories)

@@ -134,6 +134,11 @@ def _loaded(items: Sequence[Located[Item]], faults: _Faults) -> LoadedRules:
     return LoadedRules(tuple(items), tuple(errors), frozenset(faults.unread))
 
 
+def rule_files(directory: Path) -> list[Path]:
+    """The rule files of a directory, in order of their names. Raises InputError where it is not there."""
+    return _rule_files(directory, _Faults())
+
+
 def _new_files(path: Path, known: set[tuple[int, int]], faults: _Faults) -> list[Path]:
     """The rule files of a path that were not taken before, by whatever name."""
     fresh = []

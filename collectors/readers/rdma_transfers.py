@@ -74,16 +74,18 @@ def read(section: Section) -> Iterator[Reading]:
             firsts.setdefault(key, (opcode, peer))
     for key, tally in said:
         opcode, peer = firsts[key]
-        fact = IbCompletionError(
-            **{"class": completion_class(key.status)},
-            status=key.status,
-            vendor_error=key.vendor_error,
-            opcode=opcode,
-            peer=peer,
-            peers=tally.processes,
-            device=key.device,
-            consequence=completion_class(key.status) == "flushed",
-            count=tally.count,
+        fact = IbCompletionError.model_validate(
+            {
+                "class": completion_class(key.status),
+                "status": key.status,
+                "vendor_error": key.vendor_error,
+                "opcode": opcode,
+                "peer": peer,
+                "peers": tally.processes,
+                "device": key.device,
+                "consequence": completion_class(key.status) == "flushed",
+                "count": tally.count,
+            }
         )
         yield section.observe(fact, tally.index)
     if len(said):

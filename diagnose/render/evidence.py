@@ -67,7 +67,7 @@ def telling(hypothesis: Hypothesis, fewest: int = FEWEST_TOLD) -> list[Cited]:
     required = _requirements(hypothesis)
     groups = [strongest, *required[:1], *others, *required[1:]]
     first = list(dict.fromkeys(key_of(one.source) for group in groups for one in _first_of_each_file(group)))
-    lines = {key_of(one.source): one for one in _cited(groups, max(MOST_LINES, len(first)))}
+    lines = {key_of(one.source): one for one in _cited(groups, sum(len(group.lines) for group in groups))}
     told = [lines[key] for key in first]
     told += [one for key, one in lines.items() if key not in first][: max(0, fewest - len(told))]
     return [one for one in told if one.source.line > 0]

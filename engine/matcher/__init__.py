@@ -36,7 +36,8 @@ def infer(rules: Iterable[Rule], facts: Iterable[Fact], engine: Engine = "auto")
         raise ValueError(f"no engine is called {engine!r}; there are {', '.join(get_args(Engine))}")
     rules, facts = tuple(rules), tuple(facts)
     check_rules(rules)
-    strata = stratify(rules)
+    able = _able(rules, facts)
+    strata = [[rule for rule in group if rule.name in able] for group in stratify(rules)]
     name = "plain"
     if engine != "plain":
         memory = WorkingMemory(facts)
@@ -51,6 +52,22 @@ def infer(rules: Iterable[Rule], facts: Iterable[Fact], engine: Engine = "auto")
     memory = WorkingMemory(facts)
     plain.run(strata, memory)
     return memory.inference(name)
+
+
+def _able(rules: Iterable[Rule], facts: Iterable[Fact]) -> set[str]:
+    """The names of the rules that may fire: each kind that they want is a fact's, or what another one concludes.
+
+    Most rules speak of evidence that a case does not have; neither engine needs to be told of them.
+    """
+    kinds = {fact.get("kind") for fact in facts}
+    waiting, able = list(rules), set[str]()
+    while True:
+        ready = [rule for rule in waiting if all(pattern.kind in kinds for pattern in rule.patterns)]
+        if not ready:
+            return able
+        able.update(rule.name for rule in ready)
+        waiting = [rule for rule in waiting if rule.name not in able]
+        kinds.update(rule.head.kind for rule in ready if rule.head is not None)
 
 
 def _durable() -> ModuleType:
