@@ -11,6 +11,7 @@ from collectors.combiners import Facts, derived, looked_at
 from collectors.combiners.start import PARALLEL, is_size
 from kb.evidence import Observed, Reading
 from kb.facts.framework import LaunchArgument, StartMilestone
+from kb.facts.gpu_bus import GpuCount
 from kb.facts.launch import AnnouncedRanks, LaunchConflict
 from kb.facts.problems import FrameworkError
 from kb.facts.settings import Setting
@@ -135,7 +136,8 @@ def _together(facts: Facts, launches: list[_Launch]) -> bool:
 
 
 def _of_devices(facts: Facts, launches: list[_Launch]) -> Iterator[Observed]:
-    """More processes on a node than the devices that they may see."""
+    """More processes on a node than the devices that they may see, or than the driver offers them."""
+    yield from _of_present(facts, launches)
     visible = [(s, o) for s, o in facts.of(Setting) if s.name == "CUDA_VISIBLE_DEVICES" and s.mode == "set"]
     if len({setting.value for setting, _ in visible}) != 1:
         return
@@ -155,11 +157,36 @@ def _of_devices(facts: Facts, launches: list[_Launch]) -> Iterator[Observed]:
             return
 
 
+def _of_present(facts: Facts, launches: list[_Launch]) -> Iterator[Observed]:
+    """More processes than GPUs, where all listings of the driver's agree and no GPU of the bus is missing."""
+    counts = [(count, observed) for count, observed in facts.of(GpuCount) if count.seen_by != "pci"]
+    if len({count.count for count, _ in counts}) != 1 or not counts[0][0].count:
+        return
+    present, observed = counts[0][0].count, counts[0][1]
+    if any(count.count > present for count, _ in facts.of(GpuCount)):
+        return
+    for launch in launches:
+        wanted = _processes(launch)
+        if wanted is not None and wanted[0] > present:
+            fact = LaunchConflict(
+                problem="more-gpus-asked-than-present",
+                name=next(name for name in launch.arguments if launch.arguments[name][1] in wanted[1]),
+                value=str(wanted[0]),
+                expected=wanted[0],
+                found=present,
+            )
+            yield derived(fact, [*wanted[1], observed])
+            return
+
+
 def _processes(launch: _Launch) -> tuple[int, list[Observed]] | None:
     """How many GPUs one node of a launch needs, where it says so."""
     per_node = launch.value("nproc_per_node")
     if per_node is not None and is_size(per_node):
         return int(per_node), [launch.arguments["nproc_per_node"][1]]
+    total = launch.value("num_processes")
+    if total is not None and is_size(total) and launch.nodes == 1:
+        return int(total), [launch.arguments["num_processes"][1]]
     if launch.nodes > 1 or launch.value("distributed_executor_backend") == "ray":
         return None
     needed, basis = 1, []

@@ -58,6 +58,14 @@ _MARKERS = (
     *("device connections have", "watchdog_timeout=", "memory broadcast block", "Health check failed."),
     *("EngineCore encountered", "Background loop has", "MQLLMEngine term", "RPC call to ", "scheduler died"),
     *("failed to load '", "ustom allreduce", "4000 series", "peculative decoding", "speculative_"),
+    *(
+        "mismatch between collect",
+        "DDP expects same model",
+        "]: params[",
+        "op.preamble.length",
+        "env:// rendezvous",
+    ),
+    *("at least 2 processes to", "You requested gpu: ["),
     *("num_draft_tokens", "`srun` command is", "--ntasks-per-node=", "scontrol: ", "srun: com"),
 )
 
