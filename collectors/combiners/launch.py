@@ -167,7 +167,7 @@ def _of_present(facts: Facts, launches: list[_Launch]) -> Iterator[Observed]:
         return
     for launch in launches:
         wanted = _processes(launch)
-        if wanted is not None and wanted[0] > present:
+        if wanted is not None and wanted[0] > present and not _may_span(launch):
             fact = LaunchConflict(
                 problem="more-gpus-asked-than-present",
                 name=next(name for name in launch.arguments if launch.arguments[name][1] in wanted[1]),
@@ -179,13 +179,29 @@ def _of_present(facts: Facts, launches: list[_Launch]) -> Iterator[Observed]:
             return
 
 
+def _may_span(launch: _Launch) -> bool:
+    """Whether the launch may use other machines without saying so, as vLLM does over Ray."""
+    return any(_framework(launch, name) not in {"torch", "sglang"} for name in (*PARALLEL, "nproc_per_node"))
+
+
+def _framework(launch: _Launch, name: str) -> str:
+    """Whose argument it is; `torch` where it is not given."""
+    given = launch.arguments.get(name)
+    return given[1].fact.framework if given and isinstance(given[1].fact, LaunchArgument) else "torch"
+
+
 def _processes(launch: _Launch) -> tuple[int, list[Observed]] | None:
     """How many GPUs one node of a launch needs, where it says so."""
     per_node = launch.value("nproc_per_node")
     if per_node is not None and is_size(per_node):
         return int(per_node), [launch.arguments["nproc_per_node"][1]]
     total = launch.value("num_processes")
-    if total is not None and is_size(total) and launch.nodes == 1:
+    if (
+        total is not None
+        and is_size(total)
+        and launch.nodes == 1
+        and _framework(launch, "num_processes") == "torch"
+    ):
         return int(total), [launch.arguments["num_processes"][1]]
     if launch.nodes > 1 or launch.value("distributed_executor_backend") == "ray":
         return None

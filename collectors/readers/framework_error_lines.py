@@ -50,7 +50,7 @@ _LINES: tuple[tuple[FrameworkErrorClass, str], ...] = (
     ("collectives-differ", rf"DDP expects same model across all ranks, but Rank {_ANY} params, while rank"),
     ("collectives-differ", r"\[\d{1,7}\]: params\[\d{1,7}\] in this process with (?:sizes|strides) \["),
     ("collectives-differ", r"\[?.{0,200}op\.preamble\.length <= op\.nbytes"),
-    ("launcher-not-used", r"Error initializing torch\.distributed using env:// rendezvous: environment variable \w"),
+    ("launcher-not-used", r"Error initializing torch\.distributed using env:// rendezvous: environment v"),
     ("launch-option", r"You need to use at least 2 processes to use `--multi_gpu`"),
     ("launch-option", r"(?:[\w./-]{1,120}: )?error: (?:unrecognized arguments: |argument -|ambiguous option: )"),
     ("launch-option", r"(?:[\w./-]{1,120}: )?error: the following arguments are required: |Error: No such op"),

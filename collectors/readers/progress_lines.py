@@ -51,7 +51,7 @@ _LINES: tuple[tuple[Activity, Point, str, str], ...] = (
     ("lock-wait", "begin", "", r"Another process must be compiling (?P<m>[^\s,]{1,300})"),
     ("save", "begin", "checkpoint", r" {0,2}saving checkpoint at iteration {1,12}\d{1,9} to \S"),
     ("save", "end", "checkpoint", r" {0,2}successfully saved checkpoint (?:from|at) iteration {1,12}\d"),
-    ("save", "begin", "checkpoint", r"(?:\[Torch\] )?Saving (?:model )?checkpoint(?: to|:) \S|\[Torch\] Saving \S"),
+    ("save", "begin", "checkpoint", r"(?:\[Torch\] )?Saving (?:model )?checkpoint(?: to|:) |\[Torch\] Saving \S"),
     ("save", "end", "checkpoint", r"\[Torch\] Saved \S"),
     ("preprocess", "begin", "datasets", r"> building train, validation, and test datasets "),
     ("preprocess", "go-on", "datasets", r" > building dataset index \.\.\."),
