@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from collectors.combiners import Facts, derived, looked_at
 from kb.evidence import Observed, Reading
 from kb.facts.collectives import RendezvousFailure
-from kb.facts.framework import RankCollective
+from kb.facts.framework import RankCollective, StartMilestone
 from kb.facts.progress import LongWork, Progress
 
 DEFAULT_LIMIT_S = 1800
@@ -23,10 +23,12 @@ _EVALUATION = re.compile(r"(?i)eval|valid|predict|infer|generat|test")
 
 
 def combine(facts: Facts) -> Iterator[Reading]:
-    """LongWork for each activity that lasted about as long as the shortest wait, and was not over before it."""
+    """LongWork for each activity that had lasted about as long as the shortest wait, and was not over then."""
     limit_s, waited = _limit(facts) or (0, None)
+    trained = _trained(facts)
     for work, observed in facts.of(Progress) if waited is not None else ():
-        if work.elapsed_s is not None and _outlasts(work, work.elapsed_s, limit_s):
+        over = observed.source.line < trained.get(observed.source.path, 0)
+        if not over and work.elapsed_s is not None and _outlasts(work, work.elapsed_s, limit_s):
             fact = LongWork(
                 activity=work.activity,
                 what=work.what,
@@ -48,12 +50,22 @@ def _limit(facts: Facts) -> tuple[int, Observed] | None:
     return min(limits, key=lambda one: one[0], default=None)
 
 
+def _trained(facts: Facts) -> dict[str, int]:
+    """By file the last line that shows a training: what preceded it is over, whatever its bar last said."""
+    last: dict[str, int] = {}
+    steps = [o for work, o in facts.of(Progress) if work.activity == "train" and not _EVALUATION.search(work.what)]
+    steps += [o for point, o in facts.of(StartMilestone) if point.milestone == "training"]
+    for observed in steps:
+        last[observed.source.path] = max(last.get(observed.source.path, 0), observed.source.line)
+    return last
+
+
 def _outlasts(work: Progress, elapsed_s: int, limit_s: int) -> bool:
     share = 100 * elapsed_s // max(limit_s, 1)
-    if work.state == "finished":
-        return work.activity not in {"train", "other"} and share >= 100
     if work.state != "advancing":
         return False
-    if work.activity == "other" or (work.activity == "train" and not _EVALUATION.search(work.what)):
+    if work.activity == "train" and not _EVALUATION.search(work.what):
+        return False
+    if work.activity == "other":
         return share in UNKNOWN_SHARE_PERCENT
     return share >= KNOWN_SHARE_PERCENT

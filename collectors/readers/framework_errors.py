@@ -26,7 +26,7 @@ MOST_TEXT = 400
 
 _LEAD = regex(
     r"(?:\S{1,200}:\d{1,6}: \w{1,40}Warning: {1,4}|(?:Scheduler|TpModelWorkerClient) hit an exception: "
-    r"|(?:ERROR|WARNING|CRITICAL|INFO)[: ]{1,6})?(?:(?P<error>[A-Za-z_][\w.]{1,120}"
+    r"|(?:ERROR|WARNING|CRITICAL|INFO)[: ]{1,6}|Value error, )?(?:(?P<error>[A-Za-z_][\w.]{1,120}"
     r"(?:Error|Exception|Exit|Timeout|OutOfResources)(?:\(\w{1,60}\))?): ){0,3}"
 )
 _SOURCE = "    "
@@ -125,7 +125,12 @@ def _complaint(line: str, index: int) -> _Known | None:
     if what is None:
         return None
     stamped = bare[: max(len(bare) - len(said), 0)][-400:]
-    severe = error is not None or any(word in stamped for word in _SEVERE) or "ERROR" in said[:24]
+    severe = (
+        error is not None
+        or text.startswith("Value error, ")
+        or any(word in stamped for word in _SEVERE)
+        or "ERROR" in said[:24]
+    )
     fatal = what.class_ in _FATAL or (severe and (what.class_ not in _SOFT or error is not None))
     return _Known(what, text, logged.rank or launched.rank, fatal, logged.time, index)
 
