@@ -19,6 +19,7 @@ from kb.facts.settings import Setting
 ENDPOINTS = ("rdzv_endpoint", "master_addr", "dist_init_addr")
 LOOPBACK = re.compile(r"(?:\w{2,5}://)?(?:localhost|127\.\d+\.\d+\.\d+|\[?::1\]?)(?::\d+)?$")
 TENSOR = ("tensor_model_parallel_size", "tensor_parallel_size", "tp_size")
+NODES = frozenset(("SLURM_NNODES", "SLURM_JOB_NUM_NODES", "NNODES"))
 APART_S = 900
 """Starts that lie further apart than this are different runs, not nodes of one."""
 
@@ -47,6 +48,7 @@ def combine(facts: Facts) -> Iterator[Reading]:
     """LaunchConflict for each contradiction or impossible setting."""
     launches = _launches(facts)
     yield from _localhost(launches)
+    yield from _localhost_of_scheduler(facts)
     yield from _of_nodes(facts, launches)
     yield from _of_devices(facts, launches)
     yield from _announced(facts)
@@ -82,6 +84,18 @@ def _localhost(launches: list[_Launch]) -> Iterator[Observed]:
     for (name, value), basis in ((key, found[key]) for key in found if key in wrong):
         fact = LaunchConflict(problem="localhost-endpoint", name=name, value=value, nodes=nodes[name, value])
         yield derived(fact, basis)
+
+
+def _localhost_of_scheduler(facts: Facts) -> Iterator[Observed]:
+    """A batch job over several nodes whose script sets one meeting point for all, and it is each one's own."""
+    nodes = [(s, o) for s, o in facts.of(Setting) if s.name in NODES and is_size(s.value) and int(s.value) > 1]
+    for setting, observed in facts.of(Setting):
+        if nodes and setting.name == "MASTER_ADDR" and setting.mode == "set" and LOOPBACK.match(setting.value):
+            fact = LaunchConflict(
+                problem="localhost-endpoint", name="MASTER_ADDR", value=setting.value, nodes=int(nodes[0][0].value)
+            )
+            yield derived(fact, [observed, nodes[0][1]])
+            return
 
 
 def _of_nodes(facts: Facts, launches: list[_Launch]) -> Iterator[Observed]:
@@ -124,8 +138,12 @@ def _given(launch: _Launch, name: str) -> Observed | None:
 
 
 def _together(facts: Facts, launches: list[_Launch]) -> bool:
-    """Whether the logs began at about the same time; where a log has no clock, this is not known, so no."""
+    """Whether the logs began at about the same time; or, where none has a clock, whether all name one endpoint."""
     paths = {launch.path for launch in launches}
+    clocked = [o for m, o in facts.of(StartMilestone) if m.time is not None and o.source.path in paths]
+    if not clocked:
+        endpoints = {launch.value(name) for launch in launches for name in ENDPOINTS} - {None}
+        return len(endpoints) == 1 and all(any(map(launch.value, ENDPOINTS)) for launch in launches)
     first: dict[str, int] = {}
     for milestone, observed in facts.of(StartMilestone):
         clock = _CLOCK.search(milestone.time or "")

@@ -34,7 +34,7 @@ _LINES: tuple[tuple[FrameworkErrorClass, str], ...] = (
     ("no-visible-gpu", r"Failed to infer device type|No accelerator \(.{3,60}\) is available"),
     ("too-few-gpus", rf"(?:World|Tensor parallel) size \({_W}\) (?:is|cannot be) larger than {_ANY}GPUs \({_A}\)"),
     ("too-few-gpus", r"The number of required \w{2,8}s exceeds the total number of available \w{2,8}s in the pl"),
-    ("too-few-gpus", r"You requested gpu: \["),
+    ("too-few-gpus", r"You requested gpu: \[|Ray does not allocate any GPUs on the driver node"),
     ("too-few-gpus", r"Current node has no GPU available|No slot '\d{1,4}' specified on host"),
     ("heads-not-divisible", rf"Total number of attention heads \({_W}\) must be divisible by {_ANY}\({_A}\)"),
     ("heads-not-divisible", rf"{_ANY}attention heads.{{0,80}} divisible by"),

@@ -65,7 +65,7 @@ _MARKERS = (
         "op.preamble.length",
         "env:// rendezvous",
     ),
-    *("at least 2 processes to", "You requested gpu: ["),
+    *("at least 2 processes to", "You requested gpu: [", "does not allocate any GPU"),
     *("num_draft_tokens", "`srun` command is", "--ntasks-per-node=", "scontrol: ", "srun: com"),
 )
 
