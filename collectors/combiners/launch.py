@@ -112,19 +112,9 @@ def _of_nodes(facts: Facts, launches: list[_Launch]) -> Iterator[Observed]:
     ranks = [one.value("node_rank") or "" for one in several]
     basis = [observed for one in several for name in ("node_rank", *ENDPOINTS) if (observed := _given(one, name))]
     if len(set(ranks)) < nodes:
-        value = ", ".join(ranks)
-        found = len(set(ranks))
-        yield derived(
-            LaunchConflict(
-                problem="repeated-node-rank",
-                name="node_rank",
-                value=value,
-                expected=nodes,
-                found=found,
-                nodes=nodes,
-            ),
-            basis,
-        )
+        fields = {"expected": nodes, "found": len(set(ranks)), "nodes": nodes}
+        fact = LaunchConflict(problem="repeated-node-rank", name="node_rank", value=", ".join(ranks), **fields)
+        yield derived(fact, basis)
     for name in ENDPOINTS:
         values = sorted({one.value(name) or "" for one in several} - {""})
         if len(values) > 1 and not any(LOOPBACK.match(value) for value in values):

@@ -191,3 +191,16 @@ def test_vllm_may_use_other_machines_and_a_gpu_that_is_gone_is_no_fault_of_the_l
     bus = GpuCount(seen_by="pci", count=8, reported_by="lspci")
     offered = GpuCount(seen_by="driver", count=7, reported_by="nvidia-smi")
     assert combined(LaunchConflict, asked, bus, offered) == []
+
+
+@pytest.mark.parametrize(
+    ("nodes", "address", "wrong"), [("4", "localhost", True), ("1", "localhost", False), ("4", "10.0.0.4", False)]
+)
+def test_a_batch_job_over_several_nodes_does_not_meet_at_localhost(nodes, address, wrong):
+    found = combined(
+        LaunchConflict,
+        Setting(name="SLURM_NNODES", value=nodes, origin="launch"),
+        Setting(name="MASTER_ADDR", value=address, origin="launch"),
+        LaunchArgument(framework="slurm", name="job_name", value="x"),
+    )
+    assert [one.problem for one in found] == (["localhost-endpoint"] if wrong else [])
