@@ -184,9 +184,9 @@ def _agreement(
 def _word(operations: set[int], numbers: set[int] | bool, sizes: set[int]) -> Agreement:
     if operations:
         return "operations-differ"
-    if numbers:
-        return "sequences-differ"
-    return "shapes-differ" if sizes else "same"
+    if sizes:
+        return "shapes-differ"
+    return "sequences-differ" if numbers else "same"
 
 
 def _one_run(standings: Iterable[_Standing]) -> bool:

@@ -11,6 +11,7 @@ from collectors.combiners import Facts, derived, looked_at
 from collectors.combiners.start import PARALLEL, is_size
 from kb.evidence import Observed, Reading
 from kb.facts.framework import LaunchArgument, StartMilestone
+from kb.facts.gpu_bus import GpuCount
 from kb.facts.launch import AnnouncedRanks, LaunchConflict
 from kb.facts.problems import FrameworkError
 from kb.facts.settings import Setting
@@ -18,6 +19,7 @@ from kb.facts.settings import Setting
 ENDPOINTS = ("rdzv_endpoint", "master_addr", "dist_init_addr")
 LOOPBACK = re.compile(r"(?:\w{2,5}://)?(?:localhost|127\.\d+\.\d+\.\d+|\[?::1\]?)(?::\d+)?$")
 TENSOR = ("tensor_model_parallel_size", "tensor_parallel_size", "tp_size")
+NODES = frozenset(("SLURM_NNODES", "SLURM_JOB_NUM_NODES", "NNODES"))
 APART_S = 900
 """Starts that lie further apart than this are different runs, not nodes of one."""
 
@@ -46,6 +48,7 @@ def combine(facts: Facts) -> Iterator[Reading]:
     """LaunchConflict for each contradiction or impossible setting."""
     launches = _launches(facts)
     yield from _localhost(launches)
+    yield from _localhost_of_scheduler(facts)
     yield from _of_nodes(facts, launches)
     yield from _of_devices(facts, launches)
     yield from _announced(facts)
@@ -83,6 +86,18 @@ def _localhost(launches: list[_Launch]) -> Iterator[Observed]:
         yield derived(fact, basis)
 
 
+def _localhost_of_scheduler(facts: Facts) -> Iterator[Observed]:
+    """A batch job over several nodes whose script sets one meeting point for all, and it is each one's own."""
+    nodes = [(s, o) for s, o in facts.of(Setting) if s.name in NODES and is_size(s.value) and int(s.value) > 1]
+    for setting, observed in facts.of(Setting):
+        if nodes and setting.name == "MASTER_ADDR" and setting.mode == "set" and LOOPBACK.match(setting.value):
+            fact = LaunchConflict(
+                problem="localhost-endpoint", name="MASTER_ADDR", value=setting.value, nodes=int(nodes[0][0].value)
+            )
+            yield derived(fact, [observed, nodes[0][1]])
+            return
+
+
 def _of_nodes(facts: Facts, launches: list[_Launch]) -> Iterator[Observed]:
     """Logs of several nodes of one launch: as many as there are nodes, begun at about the same time."""
     several = [one for one in launches if one.nodes > 1 and one.value("node_rank") is not None]
@@ -97,19 +112,9 @@ def _of_nodes(facts: Facts, launches: list[_Launch]) -> Iterator[Observed]:
     ranks = [one.value("node_rank") or "" for one in several]
     basis = [observed for one in several for name in ("node_rank", *ENDPOINTS) if (observed := _given(one, name))]
     if len(set(ranks)) < nodes:
-        value = ", ".join(ranks)
-        found = len(set(ranks))
-        yield derived(
-            LaunchConflict(
-                problem="repeated-node-rank",
-                name="node_rank",
-                value=value,
-                expected=nodes,
-                found=found,
-                nodes=nodes,
-            ),
-            basis,
-        )
+        fields = {"expected": nodes, "found": len(set(ranks)), "nodes": nodes}
+        fact = LaunchConflict(problem="repeated-node-rank", name="node_rank", value=", ".join(ranks), **fields)
+        yield derived(fact, basis)
     for name in ENDPOINTS:
         values = sorted({one.value(name) or "" for one in several} - {""})
         if len(values) > 1 and not any(LOOPBACK.match(value) for value in values):
@@ -123,8 +128,12 @@ def _given(launch: _Launch, name: str) -> Observed | None:
 
 
 def _together(facts: Facts, launches: list[_Launch]) -> bool:
-    """Whether the logs began at about the same time; where a log has no clock, this is not known, so no."""
+    """Whether the logs began at about the same time; or, where none has a clock, whether all name one endpoint."""
     paths = {launch.path for launch in launches}
+    clocked = [o for m, o in facts.of(StartMilestone) if m.time is not None and o.source.path in paths]
+    if not clocked:
+        endpoints = {launch.value(name) for launch in launches for name in ENDPOINTS} - {None}
+        return len(endpoints) == 1 and all(any(map(launch.value, ENDPOINTS)) for launch in launches)
     first: dict[str, int] = {}
     for milestone, observed in facts.of(StartMilestone):
         clock = _CLOCK.search(milestone.time or "")
@@ -135,7 +144,8 @@ def _together(facts: Facts, launches: list[_Launch]) -> bool:
 
 
 def _of_devices(facts: Facts, launches: list[_Launch]) -> Iterator[Observed]:
-    """More processes on a node than the devices that they may see."""
+    """More processes on a node than the devices that they may see, or than the driver offers them."""
+    yield from _of_present(facts, launches)
     visible = [(s, o) for s, o in facts.of(Setting) if s.name == "CUDA_VISIBLE_DEVICES" and s.mode == "set"]
     if len({setting.value for setting, _ in visible}) != 1:
         return
@@ -155,11 +165,52 @@ def _of_devices(facts: Facts, launches: list[_Launch]) -> Iterator[Observed]:
             return
 
 
+def _of_present(facts: Facts, launches: list[_Launch]) -> Iterator[Observed]:
+    """More processes than GPUs, where all listings of the driver's agree and no GPU of the bus is missing."""
+    counts = [(count, observed) for count, observed in facts.of(GpuCount) if count.seen_by != "pci"]
+    if len({count.count for count, _ in counts}) != 1 or not counts[0][0].count:
+        return
+    present, observed = counts[0][0].count, counts[0][1]
+    if any(count.count > present for count, _ in facts.of(GpuCount)):
+        return
+    for launch in launches:
+        wanted = _processes(launch)
+        if wanted is not None and wanted[0] > present and not _may_span(launch):
+            fact = LaunchConflict(
+                problem="more-gpus-asked-than-present",
+                name=next(name for name in launch.arguments if launch.arguments[name][1] in wanted[1]),
+                value=str(wanted[0]),
+                expected=wanted[0],
+                found=present,
+            )
+            yield derived(fact, [*wanted[1], observed])
+            return
+
+
+def _may_span(launch: _Launch) -> bool:
+    """Whether the launch may use other machines without saying so, as vLLM does over Ray."""
+    return any(_framework(launch, name) not in {"torch", "sglang"} for name in (*PARALLEL, "nproc_per_node"))
+
+
+def _framework(launch: _Launch, name: str) -> str:
+    """Whose argument it is; `torch` where it is not given."""
+    given = launch.arguments.get(name)
+    return given[1].fact.framework if given and isinstance(given[1].fact, LaunchArgument) else "torch"
+
+
 def _processes(launch: _Launch) -> tuple[int, list[Observed]] | None:
     """How many GPUs one node of a launch needs, where it says so."""
     per_node = launch.value("nproc_per_node")
     if per_node is not None and is_size(per_node):
         return int(per_node), [launch.arguments["nproc_per_node"][1]]
+    total = launch.value("num_processes")
+    if (
+        total is not None
+        and is_size(total)
+        and launch.nodes == 1
+        and _framework(launch, "num_processes") == "torch"
+    ):
+        return int(total), [launch.arguments["num_processes"][1]]
     if launch.nodes > 1 or launch.value("distributed_executor_backend") == "ray":
         return None
     needed, basis = 1, []

@@ -68,6 +68,10 @@ class _Job:
     """Ranks of one host, where a line says so."""
     first: int = 0
     last: int = 0
+    last_of: dict[int, int] = field(default_factory=dict)
+    """Where each rank announced itself last."""
+    twice: tuple[int, int] | None = None
+    """Of the announcements of one rank the two that stand closest."""
 
     @property
     def is_over(self) -> bool:
@@ -103,7 +107,12 @@ def _take(jobs: dict[Framework, _Job], framework: Framework, match: re.Match[str
     if "world" in told:
         job.worlds.add(int(told["world"]))
     if "rank" in told and len(job.ranks) < MOST_RANKS:
-        job.ranks[int(told["rank"])] += 1
+        rank = int(told["rank"])
+        job.ranks[rank] += 1
+        before = job.last_of.get(rank)
+        if before is not None and (job.twice is None or index - before < job.twice[1] - job.twice[0]):
+            job.twice = (before, index)
+        job.last_of[rank] = index
     if "local" in told:
         job.locals[int(told["local"])] += 1
     if "size" in told:
@@ -132,7 +141,7 @@ def _observed(section: Section, job: _Job) -> Observed:
         devices=len(job.devices) or None,
         nodes=_nodes(job),
     )
-    return section.observe(fact, job.first, job.last)
+    return section.observe(fact, *(job.twice if fact.repeated and job.twice else (job.first, job.last)))
 
 
 def _nodes(job: _Job) -> int | None:

@@ -33,6 +33,12 @@ _LINES: tuple[tuple[str, ErrorClass | None, bool | None, str], ...] = (
     ("Python crash", "other", None, r"Fatal Python error: (?P<text>.{3,})"),
     ("signal", "other", False, r"(?:\[[\w.-]{1,64}:[\d: ]{1,40}\] )?Caught signal \d{1,2} \("),
     ("signal", "other", False, r"(?:\[[\w.-]{1,64}:\d{1,10}\] )?\*{0,3} ?Signal: Bus error \(7\)"),
+    (
+        "signal",
+        "other",
+        False,
+        r"\s{0,4}traceback {0,3}: Signal (?:4|7|8|11) \(SIG[A-Z]{3,5}\) received by PID \d",
+    ),
     ("custom all-reduce kernel", "cuda", False, r"Failed: Cuda error \S{1,200}:\d{1,6} '"),
     ("CUDA failure", "cuda", False, r"Cuda failure \S{1,200}:\d{1,6}:? '"),
     ("CUDA initialization", "cuda", False, r".{0,200}UserWarning: (?P<text>CUDA initialization: .{3,})"),
@@ -77,6 +83,7 @@ _FATAL = tuple((error, class_, consequence, regex(text)) for error, class_, cons
 
 QUICK = regex(
     r"Watchdog|watchdog|terminated with exception|Heartbeat monitor|what\(\):|Fatal Python error"
+    r"|\) received by PID"
     r"|Caught signal|Signal: Bus|Cuda error|Cuda failure|CUDA initialization|cudaGetDeviceCount returned"
     r"|device vector A|Test (?:NCCL|CUDA) f|sigquit from|broadcast block found|ngine ?[Cc]ore |died unexpectedly"
     r"|exception with description|CUDA_ERROR_|Free memory on device|oom[-_]kill event"

@@ -26,7 +26,7 @@ MOST_TEXT = 400
 
 _LEAD = regex(
     r"(?:\S{1,200}:\d{1,6}: \w{1,40}Warning: {1,4}|(?:Scheduler|TpModelWorkerClient) hit an exception: "
-    r"|(?:ERROR|WARNING|CRITICAL|INFO)[: ]{1,6})?(?:(?P<error>[A-Za-z_][\w.]{1,120}"
+    r"|(?:ERROR|WARNING|CRITICAL|INFO)[: ]{1,6}|Value error, )?(?:(?P<error>[A-Za-z_][\w.]{1,120}"
     r"(?:Error|Exception|Exit|Timeout|OutOfResources)(?:\(\w{1,60}\))?): ){0,3}"
 )
 _SOURCE = "    "
@@ -59,6 +59,14 @@ _MARKERS = (
     *("device connections have", "watchdog_timeout=", "memory broadcast block", "Health check failed."),
     *("EngineCore encountered", "Background loop has", "MQLLMEngine term", "RPC call to ", "scheduler died"),
     *("failed to load '", "ustom allreduce", "4000 series", "peculative decoding", "speculative_"),
+    *(
+        "mismatch between collect",
+        "DDP expects same model",
+        "]: params[",
+        "op.preamble.length",
+        "env:// rendezvous",
+    ),
+    *("at least 2 processes to", "You requested gpu: [", "does not allocate any GPU"),
     *("num_draft_tokens", "`srun` command is", "--ntasks-per-node=", "scontrol: ", "srun: com"),
 )
 
@@ -118,7 +126,12 @@ def _complaint(line: str, index: int) -> _Known | None:
     if what is None:
         return None
     stamped = bare[: max(len(bare) - len(said), 0)][-400:]
-    severe = error is not None or any(word in stamped for word in _SEVERE) or "ERROR" in said[:24]
+    severe = (
+        error is not None
+        or text.startswith("Value error, ")
+        or any(word in stamped for word in _SEVERE)
+        or "ERROR" in said[:24]
+    )
     fatal = what.class_ in _FATAL or (severe and (what.class_ not in _SOFT or error is not None))
     return _Known(what, text, logged.rank or launched.rank, fatal, logged.time, index)
 

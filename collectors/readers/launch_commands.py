@@ -12,6 +12,7 @@ that is a shell variable is not known. Cut commands give what they hold.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
 from collectors.readers._command_lines import joined
 from collectors.readers._regex import regex
@@ -53,7 +54,8 @@ _CONFIG_NAMES = ("min_nodes", "nproc_per_node", "rdzv_endpoint", "rdzv_backend",
 
 
 _UNSETTLED = tuple(
-    LaunchArgument(framework="torch", name="nproc_per_node", value=value) for value in ("gpu", "auto", "cpu")
+    LaunchArgument(framework="torch", name="nproc_per_node", value=value, origin="command")
+    for value in ("gpu", "auto", "cpu")
 )
 
 
@@ -64,17 +66,24 @@ def read(section: Section) -> Iterator[Reading]:
     if section.command is not None and (match := _COMMAND.match(section.command)) is not None:
         line = max(section.first_line - 1, 1)
         source = Source(section.path, line, line, section.command[:EXCERPT_CHARS], section.sha256)
-        told = {name: Observed(_argument(name, value), source) for name, value in _options(match["rest"])}
+        told = {
+            name: Observed(_argument(name, value, "command"), source) for name, value in _options(match["rest"])
+        }
     for index, whole in section.matching(
         "torchrun ", "deepspeed ", "accelerate launch", "torch.distributed.", " : "
     ):
         text, end = joined(clipped(whole), section.lines, index)
         if (match := _COMMAND.match(text)) is not None:
             options = dict(_options(match["rest"]))
-            told = {name: section.observe(_argument(name, value), index, end) for name, value in options.items()}
+            told = {
+                name: section.observe(_argument(name, value, "command"), index, end)
+                for name, value in options.items()
+            }
         else:
             settled = dict(_configuration(text))
-            resolved |= {name: section.observe(_argument(name, value), index) for name, value in settled.items()}
+            resolved |= {
+                name: section.observe(_argument(name, value, "log"), index) for name, value in settled.items()
+            }
     unsettled = {name for name, one in told.items() if one.fact in _UNSETTLED}  # `gpu`: as many as there are
     found = resolved | {name: one for name, one in told.items() if name not in unsettled or name not in resolved}
     yield from found.values()
@@ -82,8 +91,8 @@ def read(section: Section) -> Iterator[Reading]:
         yield section.looked(LaunchArgument, complete=False, reason="not-collected")
 
 
-def _argument(name: str, value: str) -> LaunchArgument:
-    return LaunchArgument(framework="torch", name=name, value=value)
+def _argument(name: str, value: str, origin: Literal["command", "log"]) -> LaunchArgument:
+    return LaunchArgument(framework="torch", name=name, value=value, origin=origin)
 
 
 def _options(command: str) -> Iterator[tuple[str, str]]:

@@ -27,9 +27,12 @@ MOST_TEXT = 400
 MOST_STREAMS = 20_000
 FIRST_UNTAGGED, LAST_UNTAGGED = 2, 3
 """Different errors that are kept where the log does not tell ranks apart: the first and the last."""
+SUMMARY_LINES = 5
+"""Of torchrun's summary, between rank and traceback."""
 
 _NOT_ERRORS = frozenset(("ChildFailedError", "SystemExit", "StopIteration"))
 _RANK = regex(r"\[(?:[^\]]{0,80} )?Rank (\d{1,7})\]")
+_RANK_SUMMED_UP = regex(r"\s{0,4}rank {1,8}: (\d{1,7}) \(local_rank: \d")
 _NUMBERS = regex(r"0x[0-9a-fA-F]+|\d+")
 _EXCEPTION_HINT = regex(r"Traceback \(most|(?:Error|Exception|Interrupt|Timeout|Exit|Failure)(?:\(\w+\))?:")
 
@@ -79,7 +82,7 @@ def _errors(section: Section) -> Iterator[_Error]:
         fatal = fatal_line(logged.text) if QUICK.search(logged.text) else None
         if fatal is not None:
             following = section.lines[index + 1][:200] if index + 1 < len(section.lines) else ""
-            yield _from_line(fatal, index, rank, logged.time, following)
+            yield _from_line(fatal, index, rank or _summed_up(section, index, fatal), logged.time, following)
             continue
         if launched.process not in streams and len(streams) >= MOST_STREAMS:
             continue
@@ -90,6 +93,16 @@ def _errors(section: Section) -> Iterator[_Error]:
     for stream in streams.values():
         for raised in stream.end():
             yield from _from_exception(raised)
+
+
+def _summed_up(section: Section, index: int, fatal: Fatal) -> str | None:
+    """The rank in torchrun's summary, which stands some lines above what it ended of."""
+    if fatal.error == "signal":
+        for line in section.lines[max(index - SUMMARY_LINES, 0) : index]:
+            match = _RANK_SUMMED_UP.match(line[:200])
+            if match is not None:
+                return f"rank {int(match[1])}"
+    return None
 
 
 def _from_exception(raised: Raised) -> Iterator[_Error]:
@@ -162,6 +175,7 @@ READER = Reader(
             "Fatal Python error:",
             "Caught signal ",
             "Signal: Bus error",
+            ") received by PID",
             "Failed: Cuda error ",
             "Cuda failure ",
             "died unexpectedly",

@@ -88,7 +88,9 @@ class _Works:
         work = self.work(line.activity, line.what, rank, index)
         if work is None:
             return
-        if work.began_s is None:
+        if line.point == "begin" and work.over:  # once more, as a checkpoint is saved again and again
+            work.began_s, work.elapsed_s, work.moved = at_s, None, False
+        elif work.began_s is None:
             work.began_s = at_s
         elif at_s is not None and at_s >= work.began_s:
             work.elapsed_s = round(at_s - work.began_s)

@@ -49,6 +49,10 @@ _LINES: tuple[tuple[Activity, Point, str, str], ...] = (
     ("lock-wait", "begin", "", r".{0,80}waiting for baton release at (?P<k>\S{1,300})"),
     ("lock-wait", "begin", "", r"Still waiting to acquire lock on (?P<l>\S{1,300}) \(elapsed: \d"),
     ("lock-wait", "begin", "", r"Another process must be compiling (?P<m>[^\s,]{1,300})"),
+    ("save", "begin", "checkpoint", r" {0,2}saving checkpoint at iteration {1,12}\d{1,9} to \S"),
+    ("save", "end", "checkpoint", r" {0,2}successfully saved checkpoint (?:from|at) iteration {1,12}\d"),
+    ("save", "begin", "checkpoint", r"(?:\[Torch\] )?Saving (?:model )?checkpoint(?: to|:) |\[Torch\] Saving \S"),
+    ("save", "end", "checkpoint", r"\[Torch\] Saved \S"),
     ("preprocess", "begin", "datasets", r"> building train, validation, and test datasets "),
     ("preprocess", "go-on", "datasets", r" > building dataset index \.\.\."),
     ("preprocess", "end", "datasets", r"> finished creating \w{1,20} datasets \.\.\."),
@@ -78,7 +82,9 @@ MARKERS = (
         "> finished creating ",
         "Loading raw datasets...",
     ),
-    *("Time spent downloading weights", "Start compiling function", "Cache the graph ", "compiled graph"),
+    *("saving checkpoint at it", "successfully saved checkpoint", "Saving checkpoint", "Saving model checkpoint"),
+    *("[Torch] Saving ", "[Torch] Saved ", "Time spent downloading weights"),
+    *("Start compiling function", "Cache the graph ", "compiled graph"),
 )
 BUSY = ("nvcc", "c++ ", "iteration ", "Iteration ")
 

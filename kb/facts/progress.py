@@ -5,7 +5,8 @@ from typing import ClassVar, Literal, TypeAlias
 from kb.facts.base import Fact
 
 Activity: TypeAlias = Literal[
-    "load", "download", "compile", "capture", "preprocess", "train", "extension-build", "lock-wait", "other",
+    "load", "download", "compile", "capture", "preprocess", "train", "save", "extension-build", "lock-wait",
+    "other",
 ]  # fmt: skip
 
 
@@ -15,7 +16,8 @@ class Progress(Fact):
     kind: ClassVar[str] = "progress"
 
     activity: Activity
-    """`preprocess`: of data; `compile`: of kernels, autotuning too; `other`: a bar that names nothing known."""
+    """`preprocess`: of data; `compile`: of kernels, autotuning too; `save`: of a checkpoint; `other`: a bar that
+    names nothing known."""
     what: str
     """The bar's own words, or the thing that is built: `Loading checkpoint shards`, `cpu_adam`."""
     rank: str | None = None
@@ -64,3 +66,19 @@ class StaleLock(Fact):
     """How much older than the first stamp of the run that waits."""
     compilers_running: int | None = None
     """None where nobody looked."""
+
+
+class LongWork(Fact):
+    """Visible work that took longer than others may wait, or was still going on when they gave up. Combined."""
+
+    kind: ClassVar[str] = "long_work"
+
+    activity: Activity
+    what: str
+    rank: str | None = None
+    done: str | None = None
+    """As last printed, `11/30`."""
+    elapsed_s: int
+    remaining_s: int | None = None
+    limit_s: int
+    """The shortest wait that ended in a time-out."""

@@ -6,6 +6,7 @@ import pytest
 from combining import at, combined, complete, looked, observed
 
 from kb.facts.framework import LaunchArgument, StartMilestone
+from kb.facts.gpu_bus import GpuCount
 from kb.facts.launch import AnnouncedRanks, LaunchConflict
 from kb.facts.problems import FrameworkError
 from kb.facts.settings import Setting
@@ -163,3 +164,43 @@ def test_a_conflict_rests_on_what_it_was_made_from():
 def test_it_was_looked_for_where_arguments_were():
     """As completely as they were."""
     assert looked(LaunchConflict, complete(LaunchArgument)) == [True]
+
+
+@pytest.mark.parametrize(
+    ("given", "counts", "wrong"),
+    [
+        ({"nproc_per_node": "8"}, [4], True),
+        ({"num_processes": "4"}, [1], True),
+        ({"num_processes": "16", "nnodes": "2"}, [8], False),
+        ({"nproc_per_node": "4"}, [4], False),
+        ({"nproc_per_node": "8"}, [4, 8], False),
+    ],
+)
+def test_more_processes_than_the_driver_offers(given, counts, wrong):
+    arguments = [LaunchArgument(framework="torch", name=name, value=value) for name, value in given.items()]
+    listings = [GpuCount(seen_by="driver", count=count, reported_by="nvidia-smi") for count in counts]
+    found = combined(LaunchConflict, *arguments, *listings)
+    assert [one.problem for one in found] == (["more-gpus-asked-than-present"] if wrong else [])
+
+
+def test_vllm_may_use_other_machines_and_a_gpu_that_is_gone_is_no_fault_of_the_launch():
+    wanted = LaunchArgument(framework="vllm", name="tensor_parallel_size", value="16")
+    here = GpuCount(seen_by="driver", count=8, reported_by="nvidia-smi")
+    assert combined(LaunchConflict, wanted, here) == []
+    asked = LaunchArgument(framework="torch", name="nproc_per_node", value="8")
+    bus = GpuCount(seen_by="pci", count=8, reported_by="lspci")
+    offered = GpuCount(seen_by="driver", count=7, reported_by="nvidia-smi")
+    assert combined(LaunchConflict, asked, bus, offered) == []
+
+
+@pytest.mark.parametrize(
+    ("nodes", "address", "wrong"), [("4", "localhost", True), ("1", "localhost", False), ("4", "10.0.0.4", False)]
+)
+def test_a_batch_job_over_several_nodes_does_not_meet_at_localhost(nodes, address, wrong):
+    found = combined(
+        LaunchConflict,
+        Setting(name="SLURM_NNODES", value=nodes, origin="launch"),
+        Setting(name="MASTER_ADDR", value=address, origin="launch"),
+        LaunchArgument(framework="slurm", name="job_name", value="x"),
+    )
+    assert [one.problem for one in found] == (["localhost-endpoint"] if wrong else [])
