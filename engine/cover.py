@@ -21,6 +21,8 @@ CONFIRMED_SCORE = 24
 CONTRADICTORY_SCORE = 0
 DOUBT = 5
 """Decibans that a contradiction between sources takes from what rests on either of them."""
+FOLLOWS = 0.45
+"""At most so sure is what a likely cause leads to: it is so, but most likely not for a reason of its own."""
 SET_ASIDE = 0.3
 """At most so sure is a fallback that a better cause makes superfluous."""
 
@@ -65,7 +67,7 @@ def cover(
     findings = [
         Finding(
             hypothesis=one,
-            confidence=min(confidence(one, doubted), SET_ASIDE if id(one) in given_way else 1.0),
+            confidence=min(confidence(one, doubted), _most(one, given_way, roots)),
             explains=explained[id(one)],
             subjects=(one.about,),
             consequence_of=roots.get(one.cause.cause) if one.verdict in STANDING else None,
@@ -77,6 +79,13 @@ def cover(
     reported = [finding for finding in findings if _reported(finding)]
     weaker = tuple(finding for finding in findings if not _reported(finding))
     return tuple(_in_order(reported)), weaker
+
+
+def _most(one: Hypothesis, given_way: Mapping[int, str], roots: Mapping[str, str]) -> float:
+    """How sure a finding can be to be a root cause, which what gives way or only follows is not."""
+    if id(one) in given_way:
+        return SET_ASIDE
+    return FOLLOWS if one.verdict in STANDING and one.cause.cause in roots else 1.0
 
 
 def _explains(hypothesis: Hypothesis, symptoms: Sequence[SymptomSeen]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from byhand import cause, symptom, thing
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.cover import confidence, cover
+from engine.cover import FOLLOWS, confidence, cover
 from engine.result import Finding, Hypothesis, LedgerLine, SymptomSeen
 from engine.weigh import CONCLUSIVE
 from kb.evidence import Observed, Source
@@ -349,3 +349,14 @@ def test_what_rests_on_a_contradicted_fact_is_less_sure():
     for one in (replace(sure, bindings={"it": read}), replace(sure, ledger=(line,))):
         assert confidence(one, {read}) == pytest.approx(1 / (1 + 10 ** ((6 - 15) / 12)))
         assert confidence(one) == confidence(sure) == confidence(sure, {read})
+
+
+def test_what_only_follows_is_hardly_a_root_cause():
+    """It is reported with its verdict, and accuses nobody."""
+    root, follower = proposed("a.root", 20, leads_to=["a.follower"]), proposed("a.follower", 40)
+    reported, _ = cover([follower, root], [])
+
+    assert [(one.cause.cause, one.verdict, one.confidence) for one in reported] == [
+        ("a.root", "likely", confidence(root)),
+        ("a.follower", "likely", FOLLOWS),
+    ]
