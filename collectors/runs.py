@@ -10,11 +10,12 @@ from collectors.open import File
 from collectors.readers.run_start import run_starts
 from collectors.scan import text_lines
 from kb.errors import InputError
+from kb.evidence import Section
 
 
 def count_runs(file: File) -> int:
     """How many runs a file shows; 1 for one that is no log of a job, or too large to be held."""
-    return len(run_starts(text_lines(file.content.data))) if file.content.is_held else 1
+    return len(run_starts(Section(file.path, text_lines(file.content.data)))) if file.content.is_held else 1
 
 
 def only_run(files: Sequence[File], number: int) -> list[File]:
@@ -36,7 +37,7 @@ def only_run(files: Sequence[File], number: int) -> list[File]:
 def _cut_out(content: Content, number: int) -> Content:
     """The lines of one run, with empty ones in place of all others; nothing, where there are fewer runs."""
     lines = text_lines(content.data)
-    starts = [*run_starts(lines), len(lines)]
+    starts = [*run_starts(Section("", lines)), len(lines)]
     if number >= len(starts):
         return Content(b"")
     kept = [line if starts[number - 1] <= place < starts[number] else "" for place, line in enumerate(lines)]

@@ -141,7 +141,7 @@ def _weakened(reading: Reading) -> Reading:
 
 def read_section(section: Section) -> Iterator[tuple[str, list[Reading]]]:
     """Each reader that takes the section, with what it read there."""
-    text = "\n".join(section.lines)
+    text = section.text
     occurring = _occurring(text) if len(text) > WORTH_A_SEARCH else None
     for reader in known_readers():
         marked = any(one in text for one in reader.markers) if occurring is None else reader.name in occurring

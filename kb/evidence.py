@@ -83,6 +83,14 @@ class Section:
     sha256: str = ""
     numbers: Sequence[int] | None = None
     """The number of each line, where only some lines of a large file are given; None: they follow each other."""
+    _joined: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    @property
+    def text(self) -> str:
+        """All lines in one text, joined when first asked for."""
+        if not self._joined:
+            self._joined.append("\n".join(self.lines))
+        return self._joined[0]
 
     def number(self, index: int) -> int:
         """The 1-based number of a line in its file."""
@@ -105,10 +113,18 @@ class Section:
         return Looked(fact_type.kind, complete, self.path, None if complete else reason or "truncated")
 
     def matching(self, *markers: str) -> Iterator[tuple[int, str]]:
-        """Index and text of the lines that hold at least one of the markers."""
+        """Index and text of the lines that hold at least one of the markers, in order.
+
+        Markers are looked for in the whole text: of many, few occur, and those that don't cost no look at a line.
+        """
+        occurring = [marker for marker in markers if marker in self.text]
+        if not occurring:
+            return
         for index, line in enumerate(self.lines):
-            if any(marker in line for marker in markers):
-                yield index, line
+            for marker in occurring:
+                if marker in line:
+                    yield index, line
+                    break
 
 
 @dataclass(frozen=True, slots=True)

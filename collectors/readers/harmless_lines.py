@@ -24,8 +24,7 @@ _MARKERS = tuple(part for entry in catalogue() for part in entry.lines)
 def read(section: Section) -> Iterator[Reading]:
     """HarmlessLine for each entry of the catalogue that some line fits, at the first of them."""
     counts: dict[str, tuple[int, int]] = {}
-    text = "\n".join(section.lines)  # of so many markers few occur: those are found faster in the whole text
-    for index, line in section.matching(*(marker for marker in _MARKERS if marker in text)):
+    for index, line in section.matching(*_MARKERS):
         for entry in catalogue():
             if entry.describes(line[:MOST_COLUMNS]):
                 first, count = counts.get(entry.id, (index, 0))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
 from kb.evidence import Section
 
@@ -65,21 +65,21 @@ def shows_start(section: Section) -> bool:
     """True where the section is the output of a launch, or holds a line that only the start of one prints."""
     if section.command is not None and section.command.removeprefix("sudo ").startswith(LAUNCHERS):
         return True
-    return any(marker in line for line in section.lines for marker in START_MARKERS)
+    return any(marker in section.text for marker in START_MARKERS)
 
 
 def last_run(section: Section) -> int:
     """The index of the line with which the last run in a log begins."""
-    return run_starts(section.lines)[-1]
+    return run_starts(section)[-1]
 
 
-def run_starts(lines: Sequence[str]) -> list[int]:
+def run_starts(section: Section) -> list[int]:
     """The indexes of the lines with which runs begin: the first, and each start after the end of another run."""
     starts, over = [0], False
-    for index, line in enumerate(lines):
+    for index, line in section.matching(*START_MARKERS, *END_MARKERS):
         if any(marker in line for marker in END_MARKERS):
             over = True
-        elif over and any(marker in line for marker in START_MARKERS):
+        elif over:
             starts.append(index)
             over = False
     return starts

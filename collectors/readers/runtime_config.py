@@ -41,7 +41,7 @@ def _docker(section: Section) -> Iterator[Observed]:
     first = next((index for index, line in enumerate(section.lines) if line.strip()), None)
     if first is None or not section.lines[first].lstrip().startswith("{"):
         return
-    text = "\n".join(section.lines)
+    text = section.text
     if len(text) > _MOST_CHARACTERS:
         return
     try:
