@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import get_args
 
 from engine.compile import Part
+from engine.cover import CURVE_WIDTH
 from engine.result import Finding, NextTest, RemedyOffer
 from engine.weigh import CONCLUSIVE, Matches, filled, standing
 from kb.evidence import Observed
@@ -16,6 +17,8 @@ from kb.rule import Cause, Disruption, Probe, Remedy
 
 CLOSE = 20
 """A hypothesis this many decibans behind the best is still worth a test."""
+UNSUPPORTED = 0.2
+"""What a test of a hypothesis for which no clause speaks is worth beside one with support."""
 DISRUPTIONS: tuple[str, ...] = get_args(Disruption)
 
 
@@ -71,9 +74,10 @@ def next_tests(probes: Mapping[str, Probe], findings: Sequence[Finding]) -> tupl
     """The probes worth running: those that would settle unknown clauses of hypotheses that are still open.
 
     Least disruption first, then by how many decibans they could move, then the quicker one. What a probe could
-    move counts the less, the farther a hypothesis is behind the best. A fallback is no reason to stop looking.
+    move counts by the odds of the hypothesis against the best one, and for little where nothing speaks for it
+    yet: a dozen of those weigh less than one that is half shown. A fallback is no reason to stop looking.
     """
-    candidates = [finding for finding in findings if finding.cause.kind == "fault" and not finding.yields_to]
+    candidates = [finding for finding in findings if _is_open(finding)]
     best = max((_level(one) for one in candidates if not one.cause.fallback), default=0)
     moved: dict[str, float] = {}
     separates: dict[str, dict[str, None]] = {}
@@ -81,15 +85,26 @@ def next_tests(probes: Mapping[str, Probe], findings: Sequence[Finding]) -> tupl
         behind = max(best - _level(finding), 0)
         if finding.hypothesis.settled or behind > CLOSE:
             continue
+        odds = 10 ** (-behind / CURVE_WIDTH) * (1 if _has_support(finding) else UNSUPPORTED)
         for ask, could_add in _asked(finding).items():
-            moved[ask] = moved.get(ask, 0) + could_add * 10 ** (-behind / CLOSE)
+            moved[ask] = moved.get(ask, 0) + could_add * odds
             separates.setdefault(ask, {})[finding.cause.cause] = None
     tests = [
         NextTest(probes[ask], probes[ask].run, tuple(separates[ask]), round(could_move))
         for ask, could_move in moved.items()
-        if ask in probes and could_move
+        if ask in probes and round(could_move)
     ]
     return tuple(sorted(tests, key=_use))
+
+
+def _is_open(finding: Finding) -> bool:
+    """Whether a test may change what is thought of it: a fault, or a state that would explain what is seen."""
+    cause = finding.cause
+    return not finding.yields_to and (cause.kind == "fault" or bool(finding.explains))
+
+
+def _has_support(finding: Finding) -> bool:
+    return any(line.decibans > 0 for line in finding.hypothesis.ledger)
 
 
 def first_tests(

@@ -7,19 +7,36 @@ from collections.abc import Iterator
 from collectors.combiners import Facts, derived, looked_at
 from kb.evidence import Observed, Reading
 from kb.facts.conclusion import Disagreement
-from kb.facts.driver import KernelModule, NvidiaSmi
+from kb.facts.driver import ApiMismatch, KernelModule, NvidiaSmi, NvmlError
 
 
 def combine(facts: Facts) -> Iterator[Reading]:
-    """KernelModule as nvidia-smi's header reports it; a Disagreement where two sources name two versions."""
+    """KernelModule as other facts imply it; a Disagreement where two sources name two versions.
+
+    nvidia-smi's header names the module's version, and so does the module that refuses a client; NVML, which
+    finds another version, tells at least that one is loaded.
+    """
     reported = [(module, observed) for module, observed in facts.of(KernelModule) if module.name == "nvidia"]
     for smi, observed in facts.of(NvidiaSmi):
         if smi.driver_version is not None and not smi.wsl:
             module = KernelModule(version=smi.driver_version, reported_by="nvidia-smi")
             reported.append((module, derived(module, [observed])))
             yield reported[-1][1]
+    if not any(module.loaded and module.version for module, _ in reported):
+        yield from _implied(facts)
     yield from looked_at(facts, KernelModule, NvidiaSmi)
     yield from _disagreement([(m, o) for m, o in reported if m.loaded and m.version])
+
+
+def _implied(facts: Facts) -> Iterator[Observed]:
+    """The module that a refusal shows to be loaded."""
+    for refusal, observed in facts.of(ApiMismatch):
+        yield derived(KernelModule(version=refusal.module_version, reported_by="kernel-log"), [observed])
+        return
+    for error, observed in facts.of(NvmlError):
+        if error.problem == "version-mismatch":
+            yield derived(KernelModule(reported_by="other"), [observed])
+            return
 
 
 def _disagreement(reported: list[tuple[KernelModule, Observed]]) -> Iterator[Reading]:

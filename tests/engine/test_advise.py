@@ -217,7 +217,7 @@ def test_of_a_group_only_the_heaviest_clause_asks():
 
 
 def test_the_farther_behind_the_less_a_test_is_worth():
-    """A hypothesis ten decibans behind the best counts with a third, one more than twenty behind not at all."""
+    """It counts by its odds: with a seventh ten decibans behind the best, twenty behind with hardly anything."""
     best = cause("a.best", for_=LIKELY)
     ten = cause("a.ten", prior="uncommon", for_={**LIKELY, "open": asks("p")})
     twenty = cause("a.twenty", prior="common", for_={"open": asks("q")})
@@ -225,7 +225,7 @@ def test_the_farther_behind_the_less_a_test_is_worth():
 
     found = next_of(best, ten, twenty, more, probes=[probe(name) for name in "pqr"])
 
-    assert found == [("p", ("a.ten",), 6), ("q", ("a.twenty",), 2)]
+    assert found == [("p", ("a.ten",), 3)]
 
 
 def test_what_is_settled_asks_for_nothing():
@@ -249,9 +249,18 @@ def test_states_and_fallbacks_that_yield_ask_for_nothing():
 def test_a_fallback_is_no_reason_to_stop_looking():
     """A likely fallback does not push the others out of reach."""
     last = cause("a.last", fallback=True, for_={name: clause(YES) for name in "abcd"})
-    other = cause("a.other", prior="uncommon", for_={"open": asks("p")})
+    other = cause("a.other", prior="uncommon", for_={**LIKELY, "open": asks("p")})
 
     assert next_of(last, other, probes=[probe("p")]) == [("p", ("a.other",), 20)]
+
+
+def test_what_nothing_speaks_for_yet_asks_for_little():
+    """It counts with a fifth of what it would count with support."""
+    bare = cause("a.bare", for_={"open": asks("p")})
+    supported = cause("a.supported", for_={"seen": clause(YES, "weak"), "open": asks("q")})
+
+    assert next_of(bare, probes=[probe("p")]) == [("p", ("a.bare",), 4)]
+    assert next_of(supported, probes=[probe("q")]) == [("q", ("a.supported",), 20)]
 
 
 def test_a_probe_that_no_rule_defines_is_left_out():

@@ -6,7 +6,7 @@ import pytest
 from combining import at, combined, complete, looked, observed
 
 from kb.facts.conclusion import Disagreement
-from kb.facts.driver import KernelModule, NvidiaSmi
+from kb.facts.driver import ApiMismatch, KernelModule, NvidiaSmi, NvmlError
 
 
 def module(version: str | None, **more) -> KernelModule:
@@ -58,3 +58,20 @@ def test_a_disagreement_leads_to_what_was_read():
     facts = at(module("1.0"), "version.txt"), at(NvidiaSmi(driver_version="2.0"), "smi.txt")
 
     assert [part.source.path for part in observed(Disagreement, *facts)[0].roots()] == ["version.txt", "smi.txt"]
+
+
+def test_a_module_that_refuses_a_client_names_itself():
+    """Where nobody else names its version."""
+    refusal = ApiMismatch(client_version="535.1", module_version="550.2")
+
+    assert combined(KernelModule, refusal) == [KernelModule(version="550.2", reported_by="kernel-log")]
+    assert combined(KernelModule, module("550.2"), refusal) == []
+
+
+def test_nvml_that_finds_another_version_tells_that_a_module_is_loaded():
+    """Of which version, it does not tell."""
+    mismatch = NvmlError(problem="version-mismatch")
+
+    assert combined(KernelModule, mismatch) == [KernelModule(reported_by="other")]
+    assert combined(KernelModule, NvmlError(problem="driver-not-loaded")) == []
+    assert combined(KernelModule, module("550.2"), mismatch) == []
