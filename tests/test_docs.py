@@ -13,7 +13,8 @@ ROOT = Path(__file__).parent.parent
 DIAGNOSE = Path(sys.executable).with_name("diagnose")
 SHOWN = re.compile(r"<!-- output: (?P<command>.+?) -->\n```text\n(?P<text>.*?)```", re.DOTALL)
 SHELL = re.compile(r"```console\n(.*?)```", re.DOTALL)
-BLOCKS = list(SHOWN.finditer((ROOT / "README.md").read_text()))
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCKS = [match for page in PAGES for match in SHOWN.finditer(page.read_text(encoding="utf-8"))]
 
 
 def printed(*arguments: str) -> str:
