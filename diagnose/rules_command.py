@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from contextlib import contextmanager, suppress
 from enum import Enum
 from functools import partial
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from diagnose.explain import Case
+    from diagnose.junit import Outcome
     from kb.load import LoadedRules
     from kb.rule import Cause, RuleBase
 
@@ -25,6 +27,15 @@ app = typer.Typer(help="What the rules say, and the kit to write them.", no_args
 
 CLEAR = "\x1b[2J\x1b[H"
 """Empties a terminal; left out where there is none."""
+
+
+class LintFormat(str, Enum):
+    """In which form faults are printed."""
+
+    text = "text"
+    json = "json"
+    sarif = "sarif"
+    github = "github"
 
 
 class ListFormat(str, Enum):
@@ -84,11 +95,24 @@ def show(
 
 
 @app.command()
-def lint(paths: Paths = None) -> None:
+def lint(
+    paths: Paths = None,
+    format: Annotated[LintFormat, typer.Option("--format", help="Form of the faults.")] = LintFormat.text,  # noqa: A002
+    fix: Annotated[
+        bool, typer.Option("--fix", help="First write the right name where exactly one is near.")
+    ] = False,
+) -> None:
     """Check rules; print every fault with file, line and column, and end with 1 where there is one."""
     from diagnose import rules_kit
 
-    loaded = _sound_rules(paths)
+    if fix:
+        from diagnose.rules_lint import mend
+
+        with _usage_errors():
+            changes = mend(paths)
+        for change in changes:
+            typer.echo(f"fixed {change}", err=True)
+    loaded = _sound_rules(paths, format)
     rules = sum(rules_kit.is_under(one.path, paths) for one in loaded.items)
     typer.echo(f"{_count(rules, 'rule')}, no fault", err=True)
 
@@ -100,25 +124,70 @@ def run_examples(
         bool,
         typer.Option("--mutate", help="Change each test and weight in turn; print what no example notices."),
     ] = False,
+    corpus: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Also run the cases there (NAME/case.yaml, NAME/evidence).", show_default=False
+        ),
+    ] = None,
+    junit: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the outcome as JUnit XML.", show_default=False)
+    ] = None,
 ) -> None:
     """Check rules and run the examples in them; print those that fail, and end with 1 where one does."""
     from diagnose import rules_kit
-    from diagnose.rules_examples import run_example
 
     loaded = _sound_rules(paths)
     causes = rules_kit.causes_under(loaded, paths)
     if mutate:
         _print_survivors(loaded.base, causes)
         return
-    runs = [run_example(loaded.base, cause, example) for cause in causes for example in cause.examples]
-    failed = [run for run in runs if run.faults]
-    for run in failed:
-        typer.echo(f"FAILED {run.cause.cause}: {run.example.name}")
-        typer.echo("\n".join(f"  {line}" for line in (*run.faults, "ledger:", *run.ledger())))
-    summary = f"{_count(len(runs), 'example')} of {_count(len(causes), 'cause')}, {len(failed)} failed"
-    typer.echo(summary, err=True)
-    if failed:
+    tests = _tested_examples(loaded.base, causes)
+    if corpus is not None:
+        with _usage_errors():
+            tests += _tested_cases(loaded.base, corpus, [one.cause for one in causes] if paths else None)
+    if junit is not None:
+        from diagnose.junit import junit_xml
+        from diagnose.output import write
+
+        with _usage_errors():
+            write(junit_xml(tests), junit)
+    if any(one.failed for one in tests):
         raise typer.Exit(1)
+
+
+def _tested_examples(base: RuleBase, causes: Sequence[Cause]) -> list[Outcome]:
+    """Runs the examples of these causes and prints those that fail."""
+    from diagnose.junit import Outcome
+    from diagnose.rules_examples import run_example
+
+    tests = []
+    for cause in causes:
+        for example in cause.examples:
+            started = time.perf_counter()
+            run = run_example(base, cause, example)
+            told = (*run.faults, "ledger:", *run.ledger()) if run.faults else ()
+            tests.append(Outcome(cause.cause, example.name, told, time.perf_counter() - started))
+    _print_failed(tests, f"{_count(len(tests), 'example')} of {_count(len(causes), 'cause')}")
+    return tests
+
+
+def _tested_cases(base: RuleBase, corpus: Path, ids: Sequence[str] | None) -> list[Outcome]:
+    """Runs the cases that have to do with these causes and prints those that are wrong."""
+    from diagnose.junit import Outcome
+    from diagnose.rules_corpus import corpus_runs
+
+    runs = corpus_runs(base, corpus, ids)
+    tests = [Outcome("corpus", run.name, (*run.faults, *run.told), run.seconds) for run in runs]
+    _print_failed(tests, _count(len(tests), "case"))
+    return tests
+
+
+def _print_failed(tests: Sequence[Outcome], counted: str) -> None:
+    failed = [one for one in tests if one.failed]
+    for one in failed:
+        typer.echo("\n".join([f"FAILED {one.group}: {one.name}", *(f"  {line}" for line in one.failed)]))
+    typer.echo(f"{counted}, {len(failed)} failed", err=True)
 
 
 @app.command("try")
@@ -164,40 +233,45 @@ def _print_tried(rule: Path, case: Case) -> None:
 
 def _print_survivors(base: RuleBase, causes: Sequence[Cause]) -> None:
     """Prints the changes that no example notices, cause by cause, and the share of those that one does."""
-    from diagnose.rules_mutate import survivors
+    from diagnose.rules_mutate import survivors, untold
 
     alive = total = 0
     for cause in causes:
         changes, of_cause = survivors(base, cause)
         alive, total = alive + len(changes), total + of_cause
         typer.echo(f"{cause.cause}: {of_cause - len(changes)} of {of_cause} changes are noticed")
-        typer.echo("".join(f"  {change}\n" for change in changes), nl=False)
+        typer.echo("".join(f"  {change}\n" for change in (*changes, *untold(base, cause))), nl=False)
     share = 100 * (total - alive) // total if total else 100
     typer.echo(f"{_count(total, 'change')} of {_count(len(causes), 'cause')}, {share} % noticed", err=True)
 
 
 @app.command()
-def schema(rules: MoreRules = None) -> None:
+def schema(
+    rules: MoreRules = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write it there.", show_default=False)
+    ] = None,
+) -> None:
     """Print a JSON Schema of rule files, by which editors complete fact kinds, fields and ids."""
     from diagnose import rules_kit
+    from diagnose.output import as_json, write
     from kb.schema import rule_schema
 
     with _usage_errors():
-        base = rules_kit.with_shipped(rules)
-    _print_json(rule_schema(base))
+        write(as_json(rule_schema(rules_kit.with_shipped(rules))), output)
 
 
-def _sound_rules(paths: list[Path] | None) -> LoadedRules:
+def _sound_rules(paths: list[Path] | None, form: LintFormat = LintFormat.text) -> LoadedRules:
     """The rules at these paths. Where one of them has a fault, prints all faults and ends with 1."""
     from diagnose import rules_kit
+    from diagnose.rules_lint import in_form
 
     with _usage_errors():
         loaded = rules_kit.rules_at(paths)
-    faults = rules_kit.faults_under(loaded, paths)
+        faults = rules_kit.faults_under(loaded, paths)
+    typer.echo(in_form(form.value, faults), nl=False)
     if not faults:
         return loaded
-    for fault in faults:
-        typer.echo(str(fault))
     files = len({fault.place.path for fault in faults})
     typer.echo(f"{_count(len(faults), 'fault')} in {_count(files, 'file')}", err=True)
     raise typer.Exit(1)
