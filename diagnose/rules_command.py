@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from contextlib import contextmanager, suppress
 from enum import Enum
 from functools import partial
@@ -15,12 +14,10 @@ import typer
 from kb.errors import DiagnoseError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from diagnose.explain import Case
-    from diagnose.junit import Outcome
     from kb.load import LoadedRules
-    from kb.rule import Cause, RuleBase
 
 app = typer.Typer(help="What the rules say, and the kit to write them.", no_args_is_help=True)
 
@@ -95,6 +92,31 @@ def show(
 
 
 @app.command()
+def new(
+    cause: Annotated[str, typer.Argument(metavar="ID", help="Id of the new cause: family.name.")],
+    evidence: Annotated[
+        list[str] | None,
+        typer.Option("--from", metavar="INPUT", help="Begin from what this evidence shows.", show_default=False),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--output", metavar="DIR", help="Rules directory; else ./rules or .", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """Write the draft of a rule that passes all checks; its path is the last line of the output."""
+    from diagnose import rules_kit, rules_new
+    from diagnose.explain import read_case
+
+    directory = output or rules_new.default_directory()
+    with _usage_errors():
+        base = rules_kit.with_shipped(None)
+        shown = rules_new.shown_by(read_case(evidence), base) if evidence else rules_new.PLAIN
+        typer.echo(rules_new.write_new(cause, directory, shown, base))
+
+
+@app.command()
 def lint(
     paths: Paths = None,
     format: Annotated[LintFormat, typer.Option("--format", help="Form of the faults.")] = LintFormat.text,  # noqa: A002
@@ -104,6 +126,7 @@ def lint(
 ) -> None:
     """Check rules; print every fault with file, line and column, and end with 1 where there is one."""
     from diagnose import rules_kit
+    from diagnose.render.words import count as counted
 
     if fix:
         from diagnose.rules_lint import mend
@@ -114,7 +137,7 @@ def lint(
             typer.echo(f"fixed {change}", err=True)
     loaded = _sound_rules(paths, format)
     rules = sum(rules_kit.is_under(one.path, paths) for one in loaded.items)
-    typer.echo(f"{_count(rules, 'rule')}, no fault", err=True)
+    typer.echo(f"{counted(rules, 'rule')}, no fault", err=True)
 
 
 @app.command("test")
@@ -135,17 +158,19 @@ def run_examples(
     ] = None,
 ) -> None:
     """Check rules and run the examples in them; print those that fail, and end with 1 where one does."""
-    from diagnose import rules_kit
+    from diagnose import rules_kit, rules_tests
 
     loaded = _sound_rules(paths)
     causes = rules_kit.causes_under(loaded, paths)
     if mutate:
-        _print_survivors(loaded.base, causes)
+        rules_tests.print_survivors(loaded.base, causes)
         return
-    tests = _tested_examples(loaded.base, causes)
+    tests = rules_tests.tested_examples(loaded.base, causes)
     if corpus is not None:
         with _usage_errors():
-            tests += _tested_cases(loaded.base, corpus, [one.cause for one in causes] if paths else None)
+            tests += rules_tests.tested_cases(
+                loaded.base, corpus, [one.cause for one in causes] if paths else None
+            )
     if junit is not None:
         from diagnose.junit import junit_xml
         from diagnose.output import write
@@ -154,40 +179,6 @@ def run_examples(
             write(junit_xml(tests), junit)
     if any(one.failed for one in tests):
         raise typer.Exit(1)
-
-
-def _tested_examples(base: RuleBase, causes: Sequence[Cause]) -> list[Outcome]:
-    """Runs the examples of these causes and prints those that fail."""
-    from diagnose.junit import Outcome
-    from diagnose.rules_examples import run_example
-
-    tests = []
-    for cause in causes:
-        for example in cause.examples:
-            started = time.perf_counter()
-            run = run_example(base, cause, example)
-            told = (*run.faults, "ledger:", *run.ledger()) if run.faults else ()
-            tests.append(Outcome(cause.cause, example.name, told, time.perf_counter() - started))
-    _print_failed(tests, f"{_count(len(tests), 'example')} of {_count(len(causes), 'cause')}")
-    return tests
-
-
-def _tested_cases(base: RuleBase, corpus: Path, ids: Sequence[str] | None) -> list[Outcome]:
-    """Runs the cases that have to do with these causes and prints those that are wrong."""
-    from diagnose.junit import Outcome
-    from diagnose.rules_corpus import corpus_runs
-
-    runs = corpus_runs(base, corpus, ids)
-    tests = [Outcome("corpus", run.name, (*run.faults, *run.told), run.seconds) for run in runs]
-    _print_failed(tests, _count(len(tests), "case"))
-    return tests
-
-
-def _print_failed(tests: Sequence[Outcome], counted: str) -> None:
-    failed = [one for one in tests if one.failed]
-    for one in failed:
-        typer.echo("\n".join([f"FAILED {one.group}: {one.name}", *(f"  {line}" for line in one.failed)]))
-    typer.echo(f"{counted}, {len(failed)} failed", err=True)
 
 
 @app.command("try")
@@ -231,20 +222,6 @@ def _print_tried(rule: Path, case: Case) -> None:
         write(on_console(None, show), None)
 
 
-def _print_survivors(base: RuleBase, causes: Sequence[Cause]) -> None:
-    """Prints the changes that no example notices, cause by cause, and the share of those that one does."""
-    from diagnose.rules_mutate import survivors, untold
-
-    alive = total = 0
-    for cause in causes:
-        changes, of_cause = survivors(base, cause)
-        alive, total = alive + len(changes), total + of_cause
-        typer.echo(f"{cause.cause}: {of_cause - len(changes)} of {of_cause} changes are noticed")
-        typer.echo("".join(f"  {change}\n" for change in (*changes, *untold(base, cause))), nl=False)
-    share = 100 * (total - alive) // total if total else 100
-    typer.echo(f"{_count(total, 'change')} of {_count(len(causes), 'cause')}, {share} % noticed", err=True)
-
-
 @app.command()
 def schema(
     rules: MoreRules = None,
@@ -264,6 +241,7 @@ def schema(
 def _sound_rules(paths: list[Path] | None, form: LintFormat = LintFormat.text) -> LoadedRules:
     """The rules at these paths. Where one of them has a fault, prints all faults and ends with 1."""
     from diagnose import rules_kit
+    from diagnose.render.words import count as counted
     from diagnose.rules_lint import in_form
 
     with _usage_errors():
@@ -273,13 +251,9 @@ def _sound_rules(paths: list[Path] | None, form: LintFormat = LintFormat.text) -
     if not faults:
         return loaded
     files = len({fault.place.path for fault in faults})
-    typer.echo(f"{_count(len(faults), 'fault')} in {_count(files, 'file')}", err=True)
+    typer.echo(f"{counted(len(faults), 'fault')} in {counted(files, 'file')}", err=True)
     raise typer.Exit(1)
 
 
 def _print_json(value: Any) -> None:
     typer.echo(json.dumps(value, indent=1, ensure_ascii=False))
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -22,7 +22,8 @@ RESERVED = frozenset({"id", "sid", "exception"})
 """Names with a meaning of their own in rule engines."""
 
 _KEBAB = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-_CAUSE = re.compile(rf"{_KEBAB.pattern}\.{_KEBAB.pattern}")
+CAUSE_ID = re.compile(rf"{_KEBAB.pattern}\.{_KEBAB.pattern}")
+"""An id of a cause: family.name."""
 _IDENTIFIER = re.compile(r"[a-z][a-z0-9_]*")
 
 
@@ -34,7 +35,7 @@ def cause_is_in_the_vocabulary(loaded: LoadedRules) -> Iterator[RuleError]:
         if _is_shipped(rule):
             message = f"`{rule.id}` is not in the vocabulary of causes{nearest(rule.id, vocabulary())}"
             yield RuleError(rule.place("cause"), message)
-        elif not _CAUSE.fullmatch(rule.id):
+        elif not CAUSE_ID.fullmatch(rule.id):
             message = f"expected an id such as `acme.queue-stuck` (family.name), found `{rule.id}`"
             yield RuleError(rule.place("cause"), message)
 
@@ -50,7 +51,7 @@ def file_is_named_after_the_rule(loaded: LoadedRules) -> Iterator[RuleError]:
             continue
         path = Path(rule.path)
         expected = f"{path.parent.name}.{path.stem}"
-        sound = rule.id in vocabulary() or (not _is_shipped(rule) and _CAUSE.fullmatch(rule.id))
+        sound = rule.id in vocabulary() or (not _is_shipped(rule) and CAUSE_ID.fullmatch(rule.id))
         if rule.id != expected and sound:
             yield RuleError(rule.place("cause"), f"expected `{expected}` after folder and file, found `{rule.id}`")
     for symptom in loaded.of(SymptomRule):
