@@ -27,14 +27,15 @@ def example_lines(observed: Iterable[Observed], looked: Iterable[Looked]) -> Ite
     for one in observed:
         if not isinstance(one.fact, (Symptom, Outcome)):
             kinds.add(one.fact.kind)
-            found[_line(one.fact)] = None
+            found[fact_line(one.fact)] = None
     yield from sorted(found)
     absent = sorted({one.kind for one in looked if one.complete} - kinds)
     if absent:
         yield f"- looked: [{', '.join(absent)}]"
 
 
-def _line(fact: Fact) -> str:
+def fact_line(fact: Fact) -> str:
+    """A fact as an entry under `facts:`, with what has to be stated of it."""
     types = field_types(fact.kind)
     defaults = {info.alias or name: info.default for name, info in type(fact).model_fields.items()}
     told = {

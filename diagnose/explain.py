@@ -20,6 +20,7 @@ from engine.session import assess_parts
 from kb.errors import InputError, RuleErrors
 from kb.evidence import Looked, Observed, Reading
 from kb.load import in_order, read_rules, shipped_rules
+from kb.packs import Pack, packs
 from kb.rule import Cause, RuleBase
 from kb.rule_index import diagnosing_rules
 
@@ -87,11 +88,18 @@ def rule_base(directories: Sequence[Path] = ()) -> RuleBase:
         patterns.repeated_bindings_keep_their_kind,
         texts.placeholders_are_bound,
         links.about_is_machine_or_bound,
+        links.overrides_change_what_is_there,
     )
     errors = [*loaded.errors, *(error for check in needed for error in check(loaded))]
     if errors:
         raise RuleErrors(sorted(errors, key=in_order))
     return loaded.base
+
+
+def base_and_packs(directories: Sequence[Path] = ()) -> tuple[RuleBase, tuple[Pack, ...]]:
+    """All rules of a run: those of this program, of packages, of the environment, and of the given directories."""
+    found = packs(directories, __version__)
+    return rule_base([one.path for one in found]), tuple(found)
 
 
 def _runs(case: Case) -> dict[str, int]:
@@ -108,7 +116,7 @@ def _runs(case: Case) -> dict[str, int]:
 def explain(paths: Sequence[str], rule_directories: Sequence[Path] = (), run: int | None = None) -> Report:
     """The report on this evidence; without `run`, on the last of each log. Raises InputError and RuleErrors."""
     started = time.perf_counter()
-    base = rule_base(rule_directories)
+    base, more = base_and_packs(rule_directories)
     case = read_case(paths, run)
     diagnosis = assess_parts(base, case.parts)
     faults = [one for one in diagnosis.findings if one.cause.kind == "fault" and stands(one)]
@@ -128,6 +136,8 @@ def explain(paths: Sequence[str], rule_directories: Sequence[Path] = (), run: in
         probes=base.probes,
         differences=differences(case.parts, sick),
         runs={} if run is not None else _runs(case),
+        packs=more,
+        overridden=base.overridden,
     )
 
 
@@ -138,7 +148,7 @@ def asked_about(
 
     Raises InputError where there is no such cause, and what `explain` raises.
     """
-    base = rule_base(rule_directories)
+    base, _ = base_and_packs(rule_directories)
     if cause not in base.causes:
         from difflib import get_close_matches
 

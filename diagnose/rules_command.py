@@ -14,17 +14,25 @@ import typer
 from kb.errors import DiagnoseError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from diagnose.explain import Case
     from kb.load import LoadedRules
-    from kb.rule import Cause, RuleBase
 
 app = typer.Typer(help="What the rules say, and the kit to write them.", no_args_is_help=True)
 
 
 CLEAR = "\x1b[2J\x1b[H"
 """Empties a terminal; left out where there is none."""
+
+
+class LintFormat(str, Enum):
+    """In which form faults are printed."""
+
+    text = "text"
+    json = "json"
+    sarif = "sarif"
+    github = "github"
 
 
 class ListFormat(str, Enum):
@@ -84,13 +92,52 @@ def show(
 
 
 @app.command()
-def lint(paths: Paths = None) -> None:
+def new(
+    cause: Annotated[str, typer.Argument(metavar="ID", help="Id of the new cause: family.name.")],
+    evidence: Annotated[
+        list[str] | None,
+        typer.Option("--from", metavar="INPUT", help="Begin from what this evidence shows.", show_default=False),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--output", metavar="DIR", help="Rules directory; else ./rules or .", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """Write the draft of a rule that passes all checks; its path is the last line of the output."""
+    from diagnose import rules_kit, rules_new
+    from diagnose.explain import read_case
+
+    directory = output or rules_new.default_directory()
+    with _usage_errors():
+        base = rules_kit.with_shipped(None)
+        shown = rules_new.shown_by(read_case(evidence), base) if evidence else rules_new.PLAIN
+        typer.echo(rules_new.write_new(cause, directory, shown, base))
+
+
+@app.command()
+def lint(
+    paths: Paths = None,
+    format: Annotated[LintFormat, typer.Option("--format", help="Form of the faults.")] = LintFormat.text,  # noqa: A002
+    fix: Annotated[
+        bool, typer.Option("--fix", help="First write the right name where exactly one is near.")
+    ] = False,
+) -> None:
     """Check rules; print every fault with file, line and column, and end with 1 where there is one."""
     from diagnose import rules_kit
+    from diagnose.render.words import count as counted
 
-    loaded = _sound_rules(paths)
+    if fix:
+        from diagnose.rules_lint import mend
+
+        with _usage_errors():
+            changes = mend(paths)
+        for change in changes:
+            typer.echo(f"fixed {change}", err=True)
+    loaded = _sound_rules(paths, format)
     rules = sum(rules_kit.is_under(one.path, paths) for one in loaded.items)
-    typer.echo(f"{_count(rules, 'rule')}, no fault", err=True)
+    typer.echo(f"{counted(rules, 'rule')}, no fault", err=True)
 
 
 @app.command("test")
@@ -100,24 +147,37 @@ def run_examples(
         bool,
         typer.Option("--mutate", help="Change each test and weight in turn; print what no example notices."),
     ] = False,
+    corpus: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Also run the cases there (NAME/case.yaml, NAME/evidence).", show_default=False
+        ),
+    ] = None,
+    junit: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the outcome as JUnit XML.", show_default=False)
+    ] = None,
 ) -> None:
     """Check rules and run the examples in them; print those that fail, and end with 1 where one does."""
-    from diagnose import rules_kit
-    from diagnose.rules_examples import run_example
+    from diagnose import rules_kit, rules_tests
 
     loaded = _sound_rules(paths)
     causes = rules_kit.causes_under(loaded, paths)
     if mutate:
-        _print_survivors(loaded.base, causes)
+        rules_tests.print_survivors(loaded.base, causes)
         return
-    runs = [run_example(loaded.base, cause, example) for cause in causes for example in cause.examples]
-    failed = [run for run in runs if run.faults]
-    for run in failed:
-        typer.echo(f"FAILED {run.cause.cause}: {run.example.name}")
-        typer.echo("\n".join(f"  {line}" for line in (*run.faults, "ledger:", *run.ledger())))
-    summary = f"{_count(len(runs), 'example')} of {_count(len(causes), 'cause')}, {len(failed)} failed"
-    typer.echo(summary, err=True)
-    if failed:
+    tests = rules_tests.tested_examples(loaded.base, causes)
+    if corpus is not None:
+        with _usage_errors():
+            tests += rules_tests.tested_cases(
+                loaded.base, corpus, [one.cause for one in causes] if paths else None
+            )
+    if junit is not None:
+        from diagnose.junit import junit_xml
+        from diagnose.output import write
+
+        with _usage_errors():
+            write(junit_xml(tests), junit)
+    if any(one.failed for one in tests):
         raise typer.Exit(1)
 
 
@@ -162,50 +222,38 @@ def _print_tried(rule: Path, case: Case) -> None:
         write(on_console(None, show), None)
 
 
-def _print_survivors(base: RuleBase, causes: Sequence[Cause]) -> None:
-    """Prints the changes that no example notices, cause by cause, and the share of those that one does."""
-    from diagnose.rules_mutate import survivors
-
-    alive = total = 0
-    for cause in causes:
-        changes, of_cause = survivors(base, cause)
-        alive, total = alive + len(changes), total + of_cause
-        typer.echo(f"{cause.cause}: {of_cause - len(changes)} of {of_cause} changes are noticed")
-        typer.echo("".join(f"  {change}\n" for change in changes), nl=False)
-    share = 100 * (total - alive) // total if total else 100
-    typer.echo(f"{_count(total, 'change')} of {_count(len(causes), 'cause')}, {share} % noticed", err=True)
-
-
 @app.command()
-def schema(rules: MoreRules = None) -> None:
+def schema(
+    rules: MoreRules = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write it there.", show_default=False)
+    ] = None,
+) -> None:
     """Print a JSON Schema of rule files, by which editors complete fact kinds, fields and ids."""
     from diagnose import rules_kit
+    from diagnose.output import as_json, write
     from kb.schema import rule_schema
 
     with _usage_errors():
-        base = rules_kit.with_shipped(rules)
-    _print_json(rule_schema(base))
+        write(as_json(rule_schema(rules_kit.with_shipped(rules))), output)
 
 
-def _sound_rules(paths: list[Path] | None) -> LoadedRules:
+def _sound_rules(paths: list[Path] | None, form: LintFormat = LintFormat.text) -> LoadedRules:
     """The rules at these paths. Where one of them has a fault, prints all faults and ends with 1."""
     from diagnose import rules_kit
+    from diagnose.render.words import count as counted
+    from diagnose.rules_lint import in_form
 
     with _usage_errors():
         loaded = rules_kit.rules_at(paths)
-    faults = rules_kit.faults_under(loaded, paths)
+        faults = rules_kit.faults_under(loaded, paths)
+    typer.echo(in_form(form.value, faults), nl=False)
     if not faults:
         return loaded
-    for fault in faults:
-        typer.echo(str(fault))
     files = len({fault.place.path for fault in faults})
-    typer.echo(f"{_count(len(faults), 'fault')} in {_count(files, 'file')}", err=True)
+    typer.echo(f"{counted(len(faults), 'fault')} in {counted(files, 'file')}", err=True)
     raise typer.Exit(1)
 
 
 def _print_json(value: Any) -> None:
     typer.echo(json.dumps(value, indent=1, ensure_ascii=False))
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

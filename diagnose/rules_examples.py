@@ -46,15 +46,17 @@ class ExampleRun:
 
     def ledger(self) -> list[str]:
         """The ledger in lines of text, or why there is none."""
-        if self.finding is None:
-            return [self.reason or "it was not proposed"]
-        hypothesis = self.finding.hypothesis
-        prior = f"{PRIORS[self.cause.prior]:+4}  prior: {self.cause.prior}"
-        return [
-            prior,
-            *map(_in_words, hypothesis.ledger),
-            f"{hypothesis.score:+4}  sum, about {hypothesis.about}",
-        ]
+        return ledger_of(self.finding) if self.finding else [self.reason or "it was not proposed"]
+
+
+def ledger_of(finding: Finding) -> list[str]:
+    """The prior, the clauses and the sum of a finding, in lines of text."""
+    prior, hypothesis = finding.cause.prior, finding.hypothesis
+    return [
+        f"{PRIORS[prior]:+4}  prior: {prior}",
+        *map(_in_words, hypothesis.ledger),
+        f"{hypothesis.score:+4}  sum, about {hypothesis.about}",
+    ]
 
 
 def run_example(base: RuleBase, cause: Cause, example: Example, *, engine: str = "auto") -> ExampleRun:

@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+import re
+from functools import cache
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from diagnose import __version__
+from engine.coverage import DERIVED
 from kb.check import check
-from kb.errors import InputError
-from kb.load import LoadedRules, load_rules, read_rules, shipped_rules
+from kb.check.walk import uses
+from kb.errors import InputError, RuleError
+from kb.facts import fact_types
+from kb.load import LoadedRules, in_order, load_rules, read_rules, shipped_rules
+from kb.packs import packs, read_pack
 from kb.rule import Cause, RuleBase
+from kb.rule_base import HOW_TO_OVERRIDE
 from kb.vocabulary import vocabulary
 from kb.wording import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from kb.errors import RuleError
+    from collections.abc import Iterator, Sequence
 
 
 def with_shipped(directories: Sequence[Path] | None) -> RuleBase:
-    """The rules of this program together with those of these directories. Raises RuleErrors, InputError."""
-    return load_rules(shipped_rules(), *directories or ())
+    """The rules of this program together with all others that a diagnosis would take: those of these directories,
+    of the environment and of packages. Raises RuleErrors, InputError.
+    """
+    return load_rules(shipped_rules(), *(one.path for one in packs(directories or (), __version__)))
 
 
 def rules_at(paths: Sequence[Path] | None) -> LoadedRules:
@@ -38,8 +47,42 @@ def rules_at(paths: Sequence[Path] | None) -> LoadedRules:
 
 
 def faults_under(loaded: LoadedRules, paths: Sequence[Path] | None) -> list[RuleError]:
-    """The faults of the rules at these paths."""
-    return [fault for fault in check(loaded) if is_under(fault.place.path, paths)]
+    """The faults of the rules at these paths, and of the packs that they are."""
+    faults = [*check(loaded), *_unsaid_overrides(loaded), *_without_readers(loaded)]
+    of_packs = [fault for path in paths or () for fault in read_pack(path, __version__)[1]]
+    return [*of_packs, *sorted((one for one in faults if is_under(one.place.path, paths)), key=in_order)]
+
+
+def _unsaid_overrides(loaded: LoadedRules) -> Iterator[RuleError]:
+    """A rule with the id of a cause of this program says that it overrides that, and no other says so."""
+    for one in loaded.of(Cause):
+        family, _, name = one.id.partition(".")
+        shipped = shipped_rules() / "causes" / family / f"{name}.yaml"
+        taken = shipped.is_file() and not shipped.samefile(one.path)
+        if taken and not one.item.overrides:
+            message = f"`{one.id}` is a cause of this program{HOW_TO_OVERRIDE}"
+            yield RuleError(one.place("cause"), message)
+        elif one.item.overrides and not taken:
+            yield RuleError(one.place("overrides"), f"there is no cause `{one.id}` of this program to override")
+
+
+def _without_readers(loaded: LoadedRules) -> Iterator[RuleError]:
+    """A rule speaks of facts that some reader or combiner brings; else it could never come out."""
+    brought = brought_kinds()
+    for use in uses(loaded):
+        kind = use.pattern.fact
+        if kind in fact_types() and kind not in brought:
+            yield use.error(f"no reader and no combiner brings `{kind}`: it would never match")
+
+
+@cache
+def brought_kinds() -> frozenset[str]:
+    """The kinds of facts that some reader or combiner makes, by its source, and those that reasoning adds."""
+    words: set[str] = set()
+    for room in ("readers", "combiners"):
+        for module in (Path(str(resources.files("collectors"))) / room).glob("*.py"):
+            words |= set(re.findall(r"\w+", module.read_text(encoding="utf-8")))
+    return DERIVED | {kind for kind, found in fact_types().items() if found.__name__ in words}
 
 
 def causes_under(loaded: LoadedRules, paths: Sequence[Path] | None) -> list[Cause]:
@@ -73,6 +116,7 @@ def rows(base: RuleBase) -> list[dict[str, Any]]:
             "explains": list(cause.explains),
             "examples": len(cause.examples),
             "file": base.files[cause.cause],
+            "overridden": list(base.overridden[cause.cause].changes) if cause.cause in base.overridden else [],
         }
         for _, cause in sorted(base.causes.items())
     ]

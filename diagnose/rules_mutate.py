@@ -66,6 +66,18 @@ def survivors(base: RuleBase, cause: Cause) -> tuple[list[str], int]:
     return alive, total
 
 
+def untold(base: RuleBase, cause: Cause) -> list[str]:
+    """The clauses of a cause that no example makes true, and those that none leaves untrue."""
+    truths: dict[str, set[str]] = {clause.name: set() for clause in cause.clauses}
+    for example in cause.examples:
+        finding = run_example(base, cause, example, engine="plain").finding
+        for line in finding.hypothesis.ledger if finding else ():
+            truths[line.clause].add(line.truth)
+    return [f"{name}: no example makes it true" for name, seen in truths.items() if "true" not in seen] + [
+        f"{name}: no example has it other than true" for name, seen in truths.items() if seen == {"true"}
+    ]
+
+
 def _turned(cause: Cause, side: Side, index: int) -> Cause:
     """A clause for it speaks against it, and the other way round."""
     other: Side = "against" if side == "for_" else "for_"

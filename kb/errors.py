@@ -40,6 +40,8 @@ class RuleError(DiagnoseError):
         super().__init__(f"{place}: {message}")
         self.place = place
         self.message = message
+        self.check = "reading"
+        """The check that found it, by which programs tell kinds of faults apart."""
 
 
 class RuleErrors(DiagnoseError):  # noqa: N818 - it holds several

@@ -16,22 +16,24 @@ from pydantic import BaseModel, ValidationError
 
 from kb.errors import InputError, Place, RuleError, RuleErrors
 from kb.pattern import PatternError
-from kb.rule import Cause, Probe, RuleBase, SymptomRule
+from kb.rule import Cause, Override, Probe, RuleBase, SymptomRule
+from kb.rule_base import ID_KEYS, base_of, repeated_ids
 from kb.strict_yaml import MAX_BYTES, Document, read_yaml
 from kb.wording import in_words, keys_at, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from pydantic_core import ErrorDetails
 
-Item: TypeAlias = Cause | SymptomRule | Probe
-ItemT = TypeVar("ItemT", Cause, SymptomRule, Probe)
+Item: TypeAlias = Cause | SymptomRule | Probe | Override
+ItemT = TypeVar("ItemT", Cause, SymptomRule, Probe, Override)
 ItemT_co = TypeVar("ItemT_co", bound=Item, covariant=True)
 
-_ID_KEYS: dict[type[Item], str] = {Cause: "cause", SymptomRule: "symptom", Probe: "id"}
 _DEPTHS = {"symptoms": 2, "causes": 3}
 MAX_FOLDERS = 5
+PACK = "pack.yaml"
+"""What a directory of rules may say of itself; `kb.packs` reads it."""
 _LAYOUT = "symptoms/NAME.yaml, causes/FAMILY/NAME.yaml or probes.yaml"
 
 
@@ -46,9 +48,7 @@ class Located(Generic[ItemT_co]):
     @property
     def id(self) -> str:
         """The id of the cause, symptom or probe."""
-        if isinstance(self.item, Probe):
-            return self.item.id
-        return self.item.cause if isinstance(self.item, Cause) else self.item.symptom
+        return str(getattr(self.item, ID_KEYS[type(self.item)]))
 
     @property
     def path(self) -> str:
@@ -72,7 +72,7 @@ class LoadedRules:
     base: RuleBase = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "base", _base(self.items))
+        object.__setattr__(self, "base", base_of(self.items))
 
     def of(self, kind: type[ItemT]) -> Iterator[Located[ItemT]]:
         """The causes, the symptoms or the probes, in the order of their files."""
@@ -130,7 +130,7 @@ class _Faults:
 
 
 def _loaded(items: Sequence[Located[Item]], faults: _Faults) -> LoadedRules:
-    errors = sorted([*faults.errors, *_repeated_ids(items)], key=in_order)
+    errors = sorted([*faults.errors, *repeated_ids(items)], key=in_order)
     return LoadedRules(tuple(items), tuple(errors), frozenset(faults.unread))
 
 
@@ -162,7 +162,7 @@ def _rule_files(path: Path, faults: _Faults) -> list[Path]:
     if not path.is_dir():
         raise InputError(f"{path}: no such rule file or directory")
     if not any((path / part).exists() for part in ("symptoms", "causes", "probes.yaml")):
-        files = sorted(file for file in _yaml_files(path) if file.suffix == ".yaml")
+        files = sorted(one for one in _yaml_files(path) if one.suffix == ".yaml" and one != path / PACK)
         if not files:
             raise InputError(f"{path}: no rules here; expected {_LAYOUT}")
         return files  # a part of a rule directory, one family for instance
@@ -224,11 +224,17 @@ def _parse(text: str, path: str, faults: _Faults) -> list[Located[Item]]:
         located = [_item(Probe, entry, document, (index,), faults) for index, entry in enumerate(value)]
         return [one for one in located if one is not None]
     if isinstance(value, dict) and ("cause" in value or "symptom" in value):
-        one = _item(Cause if "cause" in value else SymptomRule, value, document, (), faults)
+        one = _item(_model_of(value), value, document, (), faults)
         return [one] if one is not None else []
     found = "" if isinstance(value, dict) else f", found {shown(value)}"
     faults.add(document.place(), f"expected `cause: …`, `symptom: …` or a list of probes{found}")
     return []
+
+
+def _model_of(value: dict[str, Any]) -> type[Item]:
+    if "cause" not in value:
+        return SymptomRule
+    return Override if isinstance(value.get("overrides"), dict) else Cause
 
 
 def _item(
@@ -242,7 +248,7 @@ def _item(
         for fault in error.errors(include_url=False):
             faults.errors.extend(_errors_of(fault, model, document, start))
         if isinstance(value, dict):
-            faults.unread.add(str(value.get(_ID_KEYS[model])))
+            faults.unread.add(str(value.get(ID_KEYS[model])))
         return None
 
 
@@ -270,29 +276,3 @@ def _as_written(location: Sequence[str | int], value: Any) -> tuple[str | int, .
             return (side, names[index], *rest)
         case _:
             return tuple(location)
-
-
-def _base(items: Iterable[Located[Item]]) -> RuleBase:
-    causes: dict[str, Cause] = {}
-    symptoms: dict[str, SymptomRule] = {}
-    probes: dict[str, Probe] = {}
-    files: dict[str, str] = {}
-    for one in items:
-        if isinstance(one.item, Cause):
-            causes.setdefault(one.id, one.item)
-        elif isinstance(one.item, SymptomRule):
-            symptoms.setdefault(one.id, one.item)
-        else:
-            probes.setdefault(one.id, one.item)
-            continue
-        files.setdefault(one.id, one.path)
-    return RuleBase.model_construct(causes=causes, symptoms=symptoms, probes=probes, files=files)
-
-
-def _repeated_ids(items: Iterable[Located[Item]]) -> Iterator[RuleError]:
-    first: dict[tuple[type, str], Located[Item]] = {}
-    for one in items:
-        before = first.setdefault((type(one.item), one.id), one)
-        if before is not one:
-            key = _ID_KEYS[type(one.item)]
-            yield RuleError(one.place(key), f"`{one.id}` is defined already: {before.place(key)}")

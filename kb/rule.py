@@ -38,6 +38,8 @@ __all__ = [
     "Example",
     "FieldTest",
     "Operator",
+    "Overridden",
+    "Override",
     "Pattern",
     "Patterns",
     "Probe",
@@ -53,6 +55,8 @@ __all__ = [
 ]
 
 Weight: TypeAlias = Literal["weak", "moderate", "strong", "conclusive"]
+Status: TypeAlias = Literal["experimental", "stable", "deprecated"]
+Prior: TypeAlias = Literal["common", "uncommon", "rare"]
 Disruption: TypeAlias = Literal["none", "process", "container", "gpu-reset", "reboot", "firmware", "hardware"]
 Risk: TypeAlias = Literal["none", "low", "medium", "high"]
 Verdict: TypeAlias = Literal[
@@ -160,10 +164,12 @@ class Cause(Model):
     """A root cause, what speaks for and against it, and what to do: one YAML file."""
 
     cause: str
-    """Its id, family.name, from the vocabulary; equal to folder and file name."""
+    """Its id, family.name, equal to folder and file name; in the rules of this program, from the vocabulary."""
+    overrides: Literal["whole"] | None = None
+    """`whole`: this rule of a user stands in for the rule of this program that has the same id."""
     title: str
-    status: Literal["experimental", "stable", "deprecated"]
-    prior: Literal["common", "uncommon", "rare"]
+    status: Status
+    prior: Prior
     """Among machines that come to us."""
     about: str = "machine"
     """What a finding is about: `machine`, or `$binding.field`."""
@@ -190,6 +196,33 @@ class Cause(Model):
     def clauses(self) -> tuple[Clause, ...]:
         """All clauses, those for it first."""
         return self.for_ + self.against
+
+
+class Changes(Model):
+    """What a user changes of a cause of this program; what is left out stays."""
+
+    status: Status | None = None
+    prior: Prior | None = None
+    weights: dict[str, Weight] = Field(default_factory=dict)
+    """New weights of clauses, by their names."""
+
+
+class Override(Model):
+    """A file of a user that changes only status, prior or weights of a cause of this program."""
+
+    cause: str
+    """Id of the cause that is changed; equal to folder and file name."""
+    overrides: Changes
+    because: str = ""
+    """Why; it is shown in every report that the change has a part in."""
+
+
+class Overridden(Model):
+    """What the file of a user has changed of a cause of this program, in words."""
+
+    file: str
+    changes: tuple[str, ...]
+    because: str = ""
 
 
 class SymptomRule(Model):
@@ -227,3 +260,5 @@ class RuleBase(Model):
     probes: dict[str, Probe]
     files: dict[str, str] = Field(default_factory=dict)
     """Path of the file of each cause and symptom."""
+    overridden: dict[str, Overridden] = Field(default_factory=dict)
+    """What users changed of the causes of this program, by their ids."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, get_origin
 from kb.examples import LOOKED, PARTLY
 from kb.facts import fact_types
 from kb.fieldtypes import Base, FieldType, field_types
-from kb.rule import Cause, Clause, Example, Pattern, Probe, Remedy, SymptomRule
+from kb.rule import Cause, Changes, Clause, Example, Override, Pattern, Probe, Remedy, SymptomRule
 from kb.vocabulary import vocabulary
 
 if TYPE_CHECKING:
@@ -33,7 +33,12 @@ _LITERALS: dict[Base, Schema] = {
     "a number": {"type": "number"},
     "true or false": {"type": "boolean"},
 }
-_PARTS: dict[type[BaseModel], str] = {Clause: "clause", Remedy: "remedy", Example: "example"}
+_PARTS: dict[type[BaseModel], str] = {
+    Clause: "clause",
+    Remedy: "remedy",
+    Example: "example",
+    Changes: "changes",
+}
 _IDS = {
     "cause": "cause_id",
     "leads_to": "cause_id",
@@ -48,13 +53,14 @@ def rule_schema(base: RuleBase) -> Schema:
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "A rule of diagnose: a cause, a symptom, or a list of probes",
-        "anyOf": [_ref("cause"), _ref("symptom"), {"type": "array", "items": _ref("probe")}],
+        "anyOf": [_ref("cause"), _ref("override"), _ref("symptom"), {"type": "array", "items": _ref("probe")}],
         "$defs": {
             "cause": _model(Cause),
+            "override": _model(Override),
             "symptom": _model(SymptomRule),
             "probe": _model(Probe),
             **{name: _model(model) for model, name in _PARTS.items()},
-            "cause_id": {"enum": list(vocabulary())},
+            "cause_id": _suggested({**vocabulary(), **base.causes}),
             "symptom_id": _suggested(base.symptoms),
             "probe_id": _suggested(base.probes),
             "kind": {"enum": list(fact_types())},
@@ -114,6 +120,10 @@ def _type(annotation: Any) -> Schema:
         return {"enum": list(get_args(annotation))}
     if get_origin(annotation) is tuple:
         return _tuple(get_args(annotation)[0])
+    if annotation in _PARTS:
+        return {"allOf": [_ref(_PARTS[annotation])]}
+    if get_origin(annotation) is dict:
+        return {"type": "object", "additionalProperties": _type(get_args(annotation)[1])}
     inner = [part for part in get_args(annotation) if part is not NoneType]
     return _type(inner[0]) if inner else {"type": "string"}
 

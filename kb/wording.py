@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 _EXCERPT = 40
+CLEARLY = 0.1
+"""By how much one name must be nearer than the next, in parts of its letters, to be the one that was meant."""
 _EXPECTED = {
     "string_type": "a text",
     "int_type": "a whole number",
@@ -26,11 +28,14 @@ _EXPECTED = {
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """`; did you mean …?` for the known name that is spelt most alike; empty where none is near."""
+    """`; did you mean …?` for the known name that is spelt most alike, or the two; empty where none is near."""
     import difflib
 
-    found = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
-    return f"; did you mean `{found[0]}`?" if found else ""
+    found = difflib.get_close_matches(name, list(known), n=2, cutoff=0.6)
+    ratios = [difflib.SequenceMatcher(None, one, name).ratio() for one in found]
+    if len(found) == 2 and ratios[0] - ratios[1] > CLEARLY:
+        del found[1]
+    return f"; did you mean {' or '.join(f'`{one}`' for one in found)}?" if found else ""
 
 
 def one_of(values: Iterable[str]) -> str:

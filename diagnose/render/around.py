@@ -12,6 +12,7 @@ from diagnose.render.harmless import recognised
 from diagnose.render.layout import LABEL, Line, Span, line, paragraph, row, titled
 from diagnose.render.report import Report
 from diagnose.render.words import place
+from kb.packs import Pack
 
 MOST_EVENTS = 8
 MOST_GAPS = 6
@@ -41,6 +42,23 @@ def runs(report: Report, width: int) -> list[Line]:
         told = f"{path} holds {runs} runs of the job; this is about the last (--run 1 for the first)"
         lines += titled(head("RUNS") if not lines else Span(""), told, width, "dim", limit=2)
     return lines
+
+
+def rules(report: Report, width: int) -> list[Line]:
+    """Whose rules took part beside those of this program, and what they changed of these."""
+    if not report.packs:
+        return []
+    lines = titled(head("YOUR RULES"), f"took part: {', '.join(map(pack_in_words, report.packs))}", width, "dim")
+    for cause, one in sorted(report.overridden.items()):
+        why = f" ({one.because})" if one.because else ""
+        told = f"{cause} is overridden: {', '.join(one.changes)}{why}"
+        lines += row(Span("!", "bad"), told, one.file, width, limit=3)
+    return lines
+
+
+def pack_in_words(pack: Pack) -> str:
+    """Name and version of a directory of rules, and what named it."""
+    return f"{pack.name}{' ' if pack.version else ''}{pack.version} ({pack.named_by})"
 
 
 def earlier(report: Report, width: int) -> list[Line]:

@@ -47,6 +47,7 @@ def further(report: Report, width: int, *, everything: bool) -> list[Line]:
         around.harmless(report, width, everything=everything),
         around.unexplained(report, width) if view != "undecided" else [],
         around.gaps(report, width),
+        around.rules(report, width),
     ]
     return [one for section in sections if section for one in [BLANK, *section]]
 

@@ -41,6 +41,7 @@ def report_json(report: Report, *, everything: bool = False) -> Node:
         "before_this_boot": [_earlier(one) for one in earlier_events(diagnosis)],
         "harmless": [_harmless(one) for one in recognised(diagnosis)],
         "unknown": unknown_parts(diagnosis),
+        "rules": _rules(report),
         "stats": {
             "seconds": round(report.stats.seconds, 3),
             "bytes": report.stats.bytes,
@@ -81,6 +82,20 @@ def _cause(finding: Finding, report: Report) -> Node:
         "status": cause.status,
         "because": cause.because,
         "references": list(cause.references),
+    }
+
+
+def _rules(report: Report) -> Node:
+    """Whose rules took part beside those of this program, and what they changed of these."""
+    return {
+        "packs": [
+            {"path": str(one.path), "name": one.name, "version": one.version, "named_by": one.named_by}
+            for one in report.packs
+        ],
+        "overrides": [
+            {"cause": cause, "file": one.file, "changes": list(one.changes), "because": one.because}
+            for cause, one in sorted(report.overridden.items())
+        ],
     }
 
 

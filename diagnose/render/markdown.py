@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from diagnose.render.around import pack_in_words
 from diagnose.render.blocks import command_lines, one_line
 from diagnose.render.earlier import earlier_events, in_words
 from diagnose.render.evidence import (
@@ -70,6 +71,7 @@ def render_markdown(report: Report, *, everything: bool = False) -> str:
         *_differences(report),
         *(_harmless(report) if everything else []),
         *_gaps(report),
+        *_rules(report),
         *_closing(report),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -247,6 +249,15 @@ def _gaps(report: Report) -> list[str]:
     gaps = unknown_parts(report.diagnosis)
     items = [f"- {text(one['what'])} ({one['reason']}): {text(one['consequence'])}" for one in gaps]
     return ["## Not or only partly read", "\n".join(items)] if items else []
+
+
+def _rules(report: Report) -> list[str]:
+    items = [f"- {text(pack_in_words(one))} took part" for one in report.packs]
+    for cause, one in sorted(report.overridden.items()):
+        why = f" ({text(one.because)})" if one.because else ""
+        changes = text(", ".join(one.changes))
+        items.append(f"- **{markdown_code(cause)} is overridden:** {changes}{why}, in {markdown_code(one.file)}")
+    return ["## Your rules", "\n".join(items)] if items else []
 
 
 def _closing(report: Report) -> list[str]:

@@ -12,7 +12,8 @@ from typing import Literal, TypeAlias
 from collectors.open import Input
 from diagnose.differences import Difference
 from engine.result import Diagnosis, Finding, NextTest
-from kb.rule import Probe, Verdict
+from kb.packs import Pack
+from kb.rule import Overridden, Probe, Verdict
 
 Outlook: TypeAlias = Literal["fault", "healthy", "state", "undecided"]
 
@@ -49,6 +50,10 @@ class Report:
     """In what the machines differ, where there are several."""
     runs: Mapping[str, int] = field(default_factory=dict)
     """Files that hold several runs of a job, of which the last was looked at, and how many."""
+    packs: Sequence[Pack] = ()
+    """Directories with more rules than those of this program."""
+    overridden: Mapping[str, Overridden] = field(default_factory=dict)
+    """What they change of the causes of this program."""
 
     def probe(self, ask: str | None, kinds: Sequence[str] = ()) -> Probe | None:
         """The probe that a clause asks for; where it asks for none, the first that brings one of these kinds."""

@@ -33,12 +33,15 @@ CHECKS: tuple[Callable[[LoadedRules], Iterable[RuleError]], ...] = (
     patterns.conclusions_are_asked_for_where_they_are_known,
     patterns.unknown_is_not_written_as_a_value,
     texts.no_text_is_empty,
+    texts.no_message_may_come_out_empty,
     texts.placeholders_are_bound,
     texts.plain_texts_hold_no_placeholders,
     links.about_is_machine_or_bound,
     links.explained_symptoms_exist,
     links.every_symptom_has_a_cause,
     links.consequences_are_in_the_vocabulary,
+    links.overrides_change_what_is_there,
+    links.no_two_causes_are_equal,
     links.clauses_test_something,
     links.ask_names_a_probe_that_tells,
     links.probes_cover_known_kinds,
@@ -54,6 +57,11 @@ CHECKS: tuple[Callable[[LoadedRules], Iterable[RuleError]], ...] = (
 
 def check(loaded: LoadedRules) -> list[RuleError]:
     """All faults of these rules, those found while loading among them, in order of file and line."""
-    errors = [*loaded.errors, *(error for one_check in CHECKS for error in one_check(loaded))]
+    errors = [*loaded.errors, *(_named(error, one) for one in CHECKS for error in one(loaded))]
     once = {(error.place, error.message): error for error in errors}
     return sorted(once.values(), key=in_order)
+
+
+def _named(error: RuleError, found_by: Callable[[LoadedRules], Iterable[RuleError]]) -> RuleError:
+    error.check = found_by.__name__.replace("_", "-")
+    return error

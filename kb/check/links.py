@@ -9,14 +9,14 @@ from kb.check.walk import bindings, bound_in_all, parts_of
 from kb.errors import RuleError
 from kb.facts import fact_types
 from kb.fieldtypes import field_types
-from kb.rule import Cause, Clause, Probe, Remedy, SymptomRule
+from kb.rule import Cause, Clause, Override, Probe, Remedy, SymptomRule
 from kb.vocabulary import vocabulary
 from kb.wording import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from kb.load import LoadedRules
+    from kb.load import LoadedRules, Located
 
 _REFERENCE = re.compile(r"https?://[^\s/]+\.[^\s]+|own: *\S.*")
 
@@ -72,14 +72,43 @@ def every_symptom_has_a_cause(loaded: LoadedRules) -> Iterator[RuleError]:
 
 
 def consequences_are_in_the_vocabulary(loaded: LoadedRules) -> Iterator[RuleError]:
-    """`leads_to` names other causes."""
+    """`leads_to` names other causes: those that all programs know, and those that are read beside them."""
+    known = {**vocabulary(), **loaded.base.causes}
     for rule in loaded.of(Cause):
         for index, consequence in enumerate(rule.item.leads_to):
-            if consequence not in vocabulary():
-                message = f"`{consequence}` is not in the vocabulary of causes{nearest(consequence, vocabulary())}"
+            if consequence not in known and consequence not in loaded.unread:
+                message = f"`{consequence}` is not in the vocabulary of causes{nearest(consequence, known)}"
                 yield RuleError(rule.place("leads_to", index), message)
             elif consequence == rule.id:
                 yield RuleError(rule.place("leads_to", index), "a cause can't lead to itself")
+
+
+def overrides_change_what_is_there(loaded: LoadedRules) -> Iterator[RuleError]:
+    """What overrides a cause names one that there is, and clauses of it."""
+    causes = loaded.base.causes
+    for rule in loaded.of(Override):
+        if rule.id not in causes:
+            if rule.id not in loaded.unread:
+                message = f"there is no cause `{rule.id}` to override{nearest(rule.id, causes)}"
+                yield RuleError(rule.place("cause"), message)
+            continue
+        names = [clause.name for clause in causes[rule.id].clauses]
+        for name in rule.item.overrides.weights:
+            if name not in names:
+                message = f"no clause of `{rule.id}` is named `{name}`{nearest(name, names)}"
+                yield RuleError(rule.place("overrides", "weights", name, key=True), message)
+
+
+def no_two_causes_are_equal(loaded: LoadedRules) -> Iterator[RuleError]:
+    """Two causes that ask for the same would always come out together: one of them says too little."""
+    first: dict[object, Located[Cause]] = {}
+    for rule in loaded.of(Cause):
+        sides = ((clause.when, clause.unless) for side in (rule.item.for_, rule.item.against) for clause in side)
+        before = first.setdefault((rule.item.requires, len(rule.item.for_), *sides), rule)
+        if before.id != rule.id:
+            for one, other in ((before, rule), (rule, before)):
+                message = f"it requires and tests the same as `{other.id}`: say what tells them apart"
+                yield RuleError(one.place("cause"), message)
 
 
 def clauses_test_something(loaded: LoadedRules) -> Iterator[RuleError]:

@@ -8,36 +8,51 @@ from typing import TYPE_CHECKING
 
 from kb.check.walk import uses
 from kb.errors import RuleError
-from kb.rule import Cause, Probe, SymptomRule
+from kb.load import shipped_rules
+from kb.rule import Cause, Override, Probe, SymptomRule
 from kb.vocabulary import vocabulary
 from kb.wording import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kb.load import LoadedRules
+    from kb.load import Item, LoadedRules, Located
 
 RESERVED = frozenset({"id", "sid", "exception"})
 """Names with a meaning of their own in rule engines."""
 
 _KEBAB = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+CAUSE_ID = re.compile(rf"{_KEBAB.pattern}\.{_KEBAB.pattern}")
+"""An id of a cause: family.name."""
 _IDENTIFIER = re.compile(r"[a-z][a-z0-9_]*")
 
 
 def cause_is_in_the_vocabulary(loaded: LoadedRules) -> Iterator[RuleError]:
-    """The id of a cause is one of those that all programs know."""
+    """The id of a cause of this program is one of those that all programs know; users take ids of their own."""
     for rule in loaded.of(Cause):
-        if rule.id not in vocabulary():
+        if rule.id in vocabulary():
+            continue
+        if _is_shipped(rule):
             message = f"`{rule.id}` is not in the vocabulary of causes{nearest(rule.id, vocabulary())}"
+            yield RuleError(rule.place("cause"), message)
+        elif not CAUSE_ID.fullmatch(rule.id):
+            message = f"expected an id such as `acme.queue-stuck` (family.name), found `{rule.id}`"
             yield RuleError(rule.place("cause"), message)
 
 
+def _is_shipped(rule: Located[Item]) -> bool:
+    return Path(rule.path).is_relative_to(shipped_rules())
+
+
 def file_is_named_after_the_rule(loaded: LoadedRules) -> Iterator[RuleError]:
-    """A cause lies in FAMILY/NAME.yaml, a symptom in NAME.yaml."""
-    for rule in loaded.of(Cause):
+    """A cause, or what overrides one, lies in FAMILY/NAME.yaml, a symptom in NAME.yaml."""
+    for rule in loaded.items:
+        if not isinstance(rule.item, Cause | Override):
+            continue
         path = Path(rule.path)
         expected = f"{path.parent.name}.{path.stem}"
-        if rule.id != expected and rule.id in vocabulary():
+        sound = rule.id in vocabulary() or (not _is_shipped(rule) and CAUSE_ID.fullmatch(rule.id))
+        if rule.id != expected and sound:
             yield RuleError(rule.place("cause"), f"expected `{expected}` after folder and file, found `{rule.id}`")
     for symptom in loaded.of(SymptomRule):
         stem = Path(symptom.path).stem
@@ -61,7 +76,7 @@ def clause_names_are_plain_and_unique(loaded: LoadedRules) -> Iterator[RuleError
 def probe_and_symptom_ids_are_plain(loaded: LoadedRules) -> Iterator[RuleError]:
     """Probes and symptoms have ids in kebab-case."""
     for rule in loaded.items:
-        if not isinstance(rule.item, Cause) and not _KEBAB.fullmatch(rule.id):
+        if not isinstance(rule.item, Cause | Override) and not _KEBAB.fullmatch(rule.id):
             key = "id" if isinstance(rule.item, Probe) else "symptom"
             yield RuleError(rule.place(key), f"expected lower-case words joined by `-`, found `{rule.id}`")
 

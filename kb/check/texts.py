@@ -10,14 +10,17 @@ from kb.check.walk import Keys, bindings, bound_in_all, parts_of
 from kb.errors import RuleError
 from kb.facts import fact_types
 from kb.fieldtypes import field_types
-from kb.rule import Cause, Probe, SymptomRule
+from kb.rule import Cause, Clause, Probe, SymptomRule
 from kb.wording import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pydantic.fields import FieldInfo
 
     from kb.check.walk import Part
     from kb.load import Item, LoadedRules, Located
+    from kb.pattern import Patterns
 
 _ONE = ("title", "because", "says", "do", "expect", "costs", "caution", "gives")
 _MANY = ("run", "undo", "check")
@@ -32,6 +35,51 @@ def no_text_is_empty(loaded: LoadedRules) -> Iterator[RuleError]:
         for keys, text in (*_texts(rule), *_names(rule)):
             if not text.strip() and _key(keys) not in _OPTIONAL:
                 yield RuleError(rule.place(*keys), f"`{_key(keys)}` is empty")
+
+
+def no_message_may_come_out_empty(loaded: LoadedRules) -> Iterator[RuleError]:
+    """What a clause or symptom says holds a word of its own, or a value that is known whenever it is said."""
+    for rule in loaded.items:
+        if isinstance(rule.item, Cause):
+            for keys, part in parts_of(rule.item):
+                if isinstance(part, Clause):
+                    choices = part.when or (rule.item.requires,)
+                    yield from _emptiness(rule, (*keys, "says"), part.says, rule.item.requires, choices)
+        elif isinstance(rule.item, SymptomRule):
+            yield from _emptiness(rule, ("says",), rule.item.says, (), rule.item.when)
+
+
+def _emptiness(
+    rule: Located[Item], keys: Keys, text: str, before: Patterns, choices: Sequence[Patterns]
+) -> Iterator[RuleError]:
+    names = _PLACEHOLDER.findall(text)
+    if not names or any(char.isalnum() for char in _PLACEHOLDER.sub("", text)):
+        return
+    if not all(any(_is_known(name[1:-1], (*before, *choice)) for name in names) for choice in choices):
+        message = f"it would say nothing where {' and '.join(names)} is not known; add a word or ask `known: true`"
+        yield RuleError(rule.place(*keys), message)
+
+
+def _is_known(name: str, patterns: Patterns) -> bool:
+    """Whether a field has a value whenever these patterns match."""
+    binding, _, field = name.partition(".")
+    for pattern in patterns:
+        if pattern.binding != binding:
+            continue
+        types = field_types(pattern.fact)
+        if field not in types or types[field].required:
+            return True
+        if any(
+            test.field == field and not (test.op == "known" and False in test.values) for test in pattern.tests
+        ):
+            return True
+        if any(field in (one.alias, name) for name, one in _with_default(pattern.fact)):
+            return True
+    return False
+
+
+def _with_default(kind: str) -> Iterator[tuple[str, FieldInfo]]:
+    return ((name, one) for name, one in fact_types()[kind].model_fields.items() if one.default is not None)
 
 
 def placeholders_are_bound(loaded: LoadedRules) -> Iterator[RuleError]:

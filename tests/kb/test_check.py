@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.check import CHECKS, check
+from kb.check import CHECKS, check, names
 from kb.check.regex import fault_of_expression
 from kb.load import parse_rules, read_rules
 from kb.vocabulary import vocabulary
@@ -64,9 +64,12 @@ def marked_place(text: str) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("case", broken_rules(), ids=lambda case: case.id)
-def test_a_broken_rule_gives_its_message_at_its_place(case: Broken, tmp_path: Path) -> None:
+def test_a_broken_rule_gives_its_message_at_its_place(
+    case: Broken, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The message stands at the marked line and column, once."""
     root = rules_with(tmp_path, case)
+    monkeypatch.setattr(names, "shipped_rules", lambda: root)
 
     errors = [error for error in check(read_rules(root)) if case.message in error.message]
 

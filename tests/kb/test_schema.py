@@ -46,7 +46,7 @@ def test_keys_are_those_of_the_yaml() -> None:
 
 def test_ids_and_kinds_can_be_completed() -> None:
     """Causes from the vocabulary, symptoms and probes from the rules, kinds from the fact types."""
-    assert DEFS["cause_id"]["enum"] == list(vocabulary())
+    assert DEFS["cause_id"]["anyOf"][0]["enum"] == list(vocabulary())
     assert DEFS["symptom_id"]["anyOf"][0]["enum"] == ["copy-wrong", "nvml-fails"]
     assert "iommu-groups" in DEFS["probe_id"]["anyOf"][0]["enum"]
     assert set(DEFS["patterns"]["additionalProperties"]["properties"]) == set(FACTS)

@@ -14,6 +14,7 @@ from diagnose.rules_try import each_change
 
 RULE = """\
 cause: net.port-conflict
+overrides: whole
 title: A port is taken
 status: experimental
 prior: common
@@ -72,7 +73,7 @@ def test_a_rule_with_a_fault_shows_it_at_its_line(rule: Path, log: Path):
     result = tried(rule, log)
 
     assert result.exit_code == 1
-    assert f"{rule}:7:" in result.stdout
+    assert f"{rule}:8:" in result.stdout
     assert "did you mean `port_conflict`?" in result.stdout
 
 
