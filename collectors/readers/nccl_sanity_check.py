@@ -3,8 +3,8 @@
     PyTorch NCCL is successful!
     vLLM NCCL with cuda graph is successful!
 
-Follows docs/usage/troubleshooting.md of vLLM 0.4 to 0.33. It compares what it reduced, so each line stands for right
-data; how many ranks there are is not in it, so lines that are missing are not missed.
+Follows docs/usage/troubleshooting.md of vLLM 0.4 to 0.33. It compares what it reduced, so each line stands for
+right data; how many ranks there are is not in it, so lines that are missing are not missed.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@
     |                                         |                        |             Enabled* |
 
 Follows the tables of drivers 384 to 610. A star stands for a change of the MIG mode that waits for a reset.
-A row that says `GPU requires reset` in place of a value tells so. Tables without Persistence-M in their heading, and
-rows that do not fit, give nothing; the last of several counts.
+A row that says `GPU requires reset` in place of a value tells so. Tables without Persistence-M in their heading,
+and rows that do not fit, give nothing; the last of several counts.
 """
 
 from __future__ import annotations
