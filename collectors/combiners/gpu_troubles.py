@@ -207,7 +207,7 @@ def _nvlink(facts: Facts) -> Cases:
 
 
 _OF_ONE_BRIDGE = frozenset({2, 4})
-"""Links of boards that one bridge joins: Turing and GA102. Others have several bridges, of which one may be missing."""
+"""Links of boards that one bridge joins: Turing and GA102. Others have several bridges, and one may be missing."""
 _DUE: dict[Trouble, str] = {"reset-required": "reset", "needs-reset": "reset", "marked-for-reset": "reset"}
 _OWN_CAUSES = ("memory", "remap", "remap-failed", "gsp", "nvlink", "off-bus", "pcie", "hardware")
 

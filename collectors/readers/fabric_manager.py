@@ -41,7 +41,10 @@ _FORMS: tuple[tuple[re.Pattern[str], FabricProblem], ...] = (
     (regex(r"failed to find the GPU handle \d{1,24} in the multicast team"), "multicast"),
     (regex(r"Unknown option: \S{1,200}$"), "start-script"),
     (regex(r"\S{0,120}\bnvlsm does not exist\b"), "management-path"),
-    (regex(r"(?:dpkg-query: )?no packages found matching nvlsm|package nvlsm is not installed"), "management-path"),
+    (
+        regex(r"(?:dpkg-query: )?no packages found matching nvlsm|package nvlsm is not installed"),
+        "management-path",
+    ),
     (regex(r"modprobe: FATAL: Module (?:ib_umad|mlx5_ib|ib_core|mlx5_core) not found"), "management-path"),
 )
 _ERROR = regex(r"\d:\d\d\] \[(?:ERROR|CRITICAL)\] (?:\[tid \d{1,10}\] )?(?P<text>\S.{4,400})")
@@ -64,7 +67,8 @@ _UNIT = r"(?:nvidia-fabricmanager\.service(?: - |\b))?(?:NVIDIA )?(?:[Ff]abric [
 _EVENTS = regex(
     rf"systemd\[\d{{1,10}}\]: (?:(?P<verb>Started|Stopping|Stopped|Failed to start) {_UNIT}"
     r"|nvidia-fabricmanager\.service: "
-    r"(?P<what>Failed with result|Deactivated successfully|Control process exited, code=(?:exited, status=[1-9]|killed)))"
+    r"(?P<what>Failed with result|Deactivated successfully"
+    r"|Control process exited, code=(?:exited, status=[1-9]|killed)))"
 )
 _OF_UNIT = regex(r"fabric ?manager", re.IGNORECASE)
 _CONFIGURED = regex(r"Successfully configured all the available (?:GPUs and )?NVSwitches")
