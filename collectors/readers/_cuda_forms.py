@@ -147,7 +147,7 @@ def found_in(text: str, following: str) -> Found | None:
             number=int(named["number"]) if named.get("number") else None,
             name=named.get("name"),
             class_=class_,
-            at_start=start or "THCGeneral" in text,
+            at_start=start or "THCGeneral" in text or "call to cuInit" in text,
             uses_following=result is not None,
         )
     return None

@@ -263,4 +263,6 @@ def _words(values: list[float]) -> str:
     return ", ".join(f"{one:.4g}" for one in values[:4])
 
 
-READER = Reader("tensor-transcript", read, markers=("device='cuda:", ".to('cuda:", '.to("cuda:', ".cuda(1)"))
+READER = Reader(
+    "tensor-transcript", read, markers=("device='cuda:", ".to('cuda:", '.to("cuda:', ".cuda(1)", ".to(1)")
+)
