@@ -140,11 +140,13 @@ def _add_repair(cases: Cases, repair: GpuMemoryRepair, seen: Observed) -> None:
 def _gsp(facts: Facts) -> Cases:
     cases = Cases(facts, GspTrouble)
     gone = [xid for xid, _ in _xids(facts, "off-bus")]
+    halted = [xid for xid, _ in _xids(facts, "hardware") if xid.code in {61, 62}]
     for xid, seen in _xids(facts, "gsp"):
         before = any(one.bdf == xid.bdf and order(one, xid) is not False for one in gone)
         cases.add(
-            xid.bdf, None, seen, xid=xid.code, timeout=xid.code == 119, caller=xid.process, lost_before=before
-        )
+            xid.bdf, None, seen, xid=xid.code, timeout=xid.code == 119, caller=xid.process, lost_before=before,
+            halted_before=any(one.bdf == xid.bdf and order(xid, one) is False for one in halted),
+        )  # fmt: skip
     for health, row, seen in _unhealthy(facts, "gsp"):
         cases.add(cases.of_uuid(health.device), None, seen, xid=row.code)
     alike: tuple[Trouble, ...] = ("gsp-timeout", "gsp-heartbeat", "gsp-unresponsive")
@@ -186,8 +188,9 @@ def _nvlink(facts: Facts) -> Cases:
     for links, seen in listed:
         if links.state == "some-inactive":
             cases.add(
-                cases.of_uuid(links.uuid), links.index, seen, down=True, others_full=full, links=links.inactive
-            )
+                cases.of_uuid(links.uuid), links.index, seen, down=True, others_full=full, links=links.inactive,
+                one_bridge=links.links in _OF_ONE_BRIDGE and links.active > 0,
+            )  # fmt: skip
     for errors, seen in facts.of(NvlinkErrors):
         grave = (errors.crc or 0) + (errors.recoveries or 0) + (errors.packets or 0)
         if grave >= _MANY_LINK_ERRORS or (grave and cases.key(None, errors.index) in cases.said):
@@ -203,6 +206,8 @@ def _nvlink(facts: Facts) -> Cases:
     return cases
 
 
+_OF_ONE_BRIDGE = frozenset({2, 4})
+"""Links of boards that one bridge joins: Turing and GA102. Others have several bridges, and one may be missing."""
 _DUE: dict[Trouble, str] = {"reset-required": "reset", "needs-reset": "reset", "marked-for-reset": "reset"}
 _OWN_CAUSES = ("memory", "remap", "remap-failed", "gsp", "nvlink", "off-bus", "pcie", "hardware")
 

@@ -1,4 +1,4 @@
-"""How the GPUs are connected, and which of the refused DMA came from a GPU."""
+"""How the GPUs are connected, which of the refused DMA came from a GPU, and copies that arrived empty."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from collectors.combiners import Facts, derived, looked_at
-from kb.evidence import Observed, Reading
+from kb.evidence import Looked, Observed, Reading
 from kb.facts.gpu import Gpu
 from kb.facts.iommu import GpuDmaFault, IommuFault
-from kb.facts.p2p import GpuInterconnect, TopologyLink
+from kb.facts.p2p import GpuInterconnect, PeerCopy, TensorMove, TensorPair, TopologyLink
 
 DISTANCE = ("NV", "PIX", "PXB", "PHB", "NODE", "SYS")
 
@@ -19,7 +19,8 @@ _GPU = re.compile(r"GPU\d+")
 
 
 def combine(facts: Facts) -> Iterator[Reading]:
-    """GpuInterconnect of each topology matrix, and GpuDmaFault for each faulting device that is a GPU."""
+    """GpuInterconnect of each topology matrix, GpuDmaFault of each faulting device that is a GPU, and PeerCopy."""
+    yield from _empty_copies(facts)
     matrices: dict[str, list[tuple[TopologyLink, Observed]]] = defaultdict(list)
     for link, observed in facts.of(TopologyLink):
         if _GPU.fullmatch(link.src) and _GPU.fullmatch(link.dst) and link.src != link.dst:
@@ -38,6 +39,24 @@ def combine(facts: Facts) -> Iterator[Reading]:
     for looked in looked_at(facts, GpuDmaFault, IommuFault):
         # Without a list of the GPUs, a device that no driver is named for may be one.
         yield replace(looked, complete=False, reason="not-collected") if unclear and looked.complete else looked
+
+
+def _empty_copies(facts: Facts) -> Iterator[Reading]:
+    """A program printed a tensor on two GPUs, empty on the second, and its code moves one there: the copy."""
+    for pair, printed in facts.of(TensorPair):
+        for move, moved in facts.of(TensorMove):
+            if move.dst == pair.dst and move.src in (None, pair.src):
+                fact = PeerCopy(
+                    src=pair.src,
+                    dst=pair.dst,
+                    data="wrong",
+                    elements=pair.elements,
+                    wrong=pair.elements,
+                    reads=pair.reads,
+                )
+                yield derived(fact, [printed, moved])
+                yield Looked(PeerCopy.kind, True, printed.source.path)
+                return
 
 
 def _interconnect(links: list[tuple[TopologyLink, Observed]]) -> Observed:

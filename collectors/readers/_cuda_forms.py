@@ -77,6 +77,25 @@ _OF_OTHERS: tuple[_Form, ...] = (
         rf"{_RAISED}\({_NUMBER}, ['\"]Call to \w{{3,60}}\(.{{0,200}}\(Cu failure: (?P<said>[\w ]{{3,80}})",
     ),
 )
+_KNOWN_TEXT = (
+    r"(?P<said>operation not (?:supported|permitted)"
+    r"|invalid (?:argument|device ordinal|resource handle|device context)"
+    r"|out of memory|unknown error|system not yet initialized|no CUDA-capable device is detected"
+    r"|initialization error|an illegal memory access was encountered|peer access [\w ]{3,60})"
+)
+_OF_CHECKS: tuple[_Form, ...] = (
+    (
+        False,
+        None,
+        rf"(?:{_RAISED}|.{{0,120}}: )?(?:cuda|cu)[A-Z]\w{{3,60}}(?:\(\))? failed(?: with error)?: {_KNOWN_TEXT}",
+    ),
+    (False, None, rf"GPU ?assert: {_KNOWN_TEXT}"),
+    (
+        True,
+        None,
+        rf".{{0,300}}?library (?:init failure|failed to get device context):? {_NUMBER}\b",
+    ),
+)
 _OF_NCCL_TESTS: tuple[_Form, ...] = (
     (False, None, rf"(?:[\w.-]{{1,100}}: )?Test CUDA failure \S{{1,80}}:\d{{1,6}} {_QUOTED}"),
 )
@@ -86,6 +105,7 @@ _SPEAKERS: tuple[tuple[Speaker, tuple[_Form, ...]], ...] = (
     ("cuda-sample", _OF_SAMPLES),
     ("nccl-tests", _OF_NCCL_TESTS),
     ("other", _OF_OTHERS),
+    ("other", _OF_CHECKS),
 )
 _BY_FORM = tuple(
     (speaker, start, class_, regex(form)) for speaker, forms in _SPEAKERS for start, class_, form in forms
@@ -103,6 +123,8 @@ MARKERS = (
     *("CUDA in forked subprocess", "CUDA driver initialization failed", "THCudaCheck FAIL", "Triton Error [CUDA]"),
     *("Failed: Cuda error", "Cuda failure ", "Test CUDA failure", "allocate device vector", "cudaError"),
     *("CUDA_ERROR_", "Cu failure: ", "call to cuInit", "CUDA failure ", "cudaGetDeviceProperties returned"),
+    *(" failed: operation not", " failed: invalid ", " failed: system not", "GPUassert: ", "GPU assert: "),
+    *("library init failure", "library failed to get device context"),
     *("CUDART error: ", "ggml_cuda_init: failed", "Couldn't init CUDA"),
 )
 
@@ -125,7 +147,7 @@ def found_in(text: str, following: str) -> Found | None:
             number=int(named["number"]) if named.get("number") else None,
             name=named.get("name"),
             class_=class_,
-            at_start=start or "THCGeneral" in text,
+            at_start=start or "THCGeneral" in text or "call to cuInit" in text,
             uses_following=result is not None,
         )
     return None

@@ -4,8 +4,8 @@
     Failed: Cuda error /workspace/csrc/custom_all_reduce.cuh:455 'invalid argument'
     [TensorRT-LLM][WARNING] Since Peer to Peer not supported, fallback to AllReduceStrategy: NCCL
 
-Follows vLLM 0.4 to 0.33, SGLang 0.3 to 0.5, TensorRT-LLM 0.8 to 1.2, and kernels as cuda-gdb's `info cuda kernels`
-lists them. That one is off is a choice and no fault. A cut line gives the reason as far as it still stands there.
+Follows vLLM 0.4 to 0.33, SGLang 0.3 to 0.5, TensorRT-LLM 0.8 to 1.2, kernels as cuda-gdb's `info cuda kernels`
+lists them, and stacks of py-spy that end in one. That one is off is a choice and no fault. A cut line gives the reason as far as it still stands there.
 """  # noqa: E501 - lines of the log as they are
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ _ACTIVE = regex(
     r"\s{1,8}0x[0-9a-f]{1,64} \([\d,]{1,30}\) \([\d,]{1,30}\) "
     r"(?P<kernel>\S.{0,200}?(?:AllReduceKernel|cross_device_reduce)\w{0,30})"
 )
+_FRAME = regex(r"\s{1,12}all_reduce \((?P<place>(?:\S{0,200}/)?custom_all_reduce\.py:\d{1,6})\)\s*$")
 _VLLM = regex(r"(?:DEBUG|INFO|WARNING|ERROR) \d\d-\d\d \d\d:\d\d:\d\d")
 _SGLANG = regex(r"\[(?:\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d(?: [A-Z]{2,4}\d{1,6}){0,6}\] ")
 _MARKERS = (
@@ -66,6 +67,7 @@ _MARKERS = (
         "CUDA runtime error in cudaDeviceEnablePeer",
         "AllReduceKernel",
         "cross_device_reduce",
+        "custom_all_reduce.py",
     ),
 )
 
@@ -117,6 +119,8 @@ def _said(line: str, text: str) -> _Said | None:
         return _Said(
             "running", "tensorrt-llm" if "tensorrt" in name else "vllm" if "vllm" in name else "other", place=name
         )
+    if (frame := _FRAME.match(line)) is not None:
+        return _Said("running", "sglang" if "sglang" in frame["place"] else "vllm", place=_short(frame["place"]))
     return None
 
 

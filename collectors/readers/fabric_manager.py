@@ -41,6 +41,10 @@ _FORMS: tuple[tuple[re.Pattern[str], FabricProblem], ...] = (
     (regex(r"failed to find the GPU handle \d{1,24} in the multicast team"), "multicast"),
     (regex(r"Unknown option: \S{1,200}$"), "start-script"),
     (regex(r"\S{0,120}\bnvlsm does not exist\b"), "management-path"),
+    (
+        regex(r"(?:dpkg-query: )?no packages found matching nvlsm|package nvlsm is not installed"),
+        "management-path",
+    ),
     (regex(r"modprobe: FATAL: Module (?:ib_umad|mlx5_ib|ib_core|mlx5_core) not found"), "management-path"),
 )
 _ERROR = regex(r"\d:\d\d\] \[(?:ERROR|CRITICAL)\] (?:\[tid \d{1,10}\] )?(?P<text>\S.{4,400})")
@@ -62,7 +66,9 @@ _PROGRAM = regex(r"(?:nv-fabricmanager|nvidia-fabricmanager-start\.sh)(?:\[\d{1,
 _UNIT = r"(?:nvidia-fabricmanager\.service(?: - |\b))?(?:NVIDIA )?(?:[Ff]abric [Mm]anager)?"
 _EVENTS = regex(
     rf"systemd\[\d{{1,10}}\]: (?:(?P<verb>Started|Stopping|Stopped|Failed to start) {_UNIT}"
-    r"|nvidia-fabricmanager\.service: (?P<what>Failed with result|Deactivated successfully))"
+    r"|nvidia-fabricmanager\.service: "
+    r"(?P<what>Failed with result|Deactivated successfully"
+    r"|Control process exited, code=(?:exited, status=[1-9]|killed)))"
 )
 _OF_UNIT = regex(r"fabric ?manager", re.IGNORECASE)
 _CONFIGURED = regex(r"Successfully configured all the available (?:GPUs and )?NVSwitches")
@@ -78,6 +84,7 @@ _WHOLE = regex(
 _MARKERS = (
     *("nv-fabricmanager", "nvidia-fabricmanager", "fabric manager", "Fabric Manager", "NVSwitch"),
     *("NV_WARN_NOTHING", "[ERROR] [tid", "[CRITICAL] [tid", "multicast team", "nvlsm does not exist"),
+    *("no packages found matching nvlsm", "package nvlsm is not"),
     "Module ib_umad not found",
 )
 _LINES = (
@@ -86,8 +93,8 @@ _LINES = (
     *("multicast team request", "NVL5", "[ERROR] [tid", "Fabric Manager version"),
 )
 _ALSO = ("Unknown option", "modprobe: FATAL", "Detected ", "Stopp")
-_UMAD = "modprobe: FATAL: Module ib_umad not found"
-"""Tells of the way to the switches also where a person tried it by hand, with no word of fabric manager."""
+_BY_HAND = ("modprobe: FATAL: Module ib_umad not found", "packages found matching nvlsm", "package nvlsm is not")
+"""Tell of the way to the switches also where a person tried it by hand, with no word of fabric manager."""
 _MOST_PROBLEMS = 64
 _MOST_TEXT = 300
 
@@ -125,7 +132,7 @@ def read(section: Section) -> Iterator[Reading]:
     )
     for index, whole in section.matching(*_MARKERS, *_ALSO):
         line = whole[:MOST_COLUMNS]
-        if is_of_it or _UMAD in line:
+        if is_of_it or any(words in line for words in _BY_HAND):
             _note(problems, line, index)
         _event(run, line, index)
     for problem in problems.values():
@@ -217,7 +224,7 @@ def _unit_event(run: _Run, what: str) -> None:
     if what == "Started":
         run.starts += 1
         run.state = run.state if run.state == "configured" else "started"
-    elif what in {"Failed to start", "Failed with result"}:
+    elif what.startswith(("Failed", "Control")):
         run.failures += what == "Failed with result"
         run.state = "failed"
     else:

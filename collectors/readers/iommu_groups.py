@@ -2,10 +2,12 @@
 
     /sys/kernel/iommu_groups/17/type:DMA-FQ
     /sys/kernel/iommu_groups/17/devices/0000:41:00.0
+         48 DMA-FQ
     lrwxrwxrwx 1 root root 0 Mar  9 12:02 /sys/kernel/iommu_groups/17/devices/0000:41:00.0 -> ../../../../devices/…
 
 Follows Documentation/ABI/testing/sysfs-kernel-iommu_groups. A group whose type is not shown gives nothing, one
-whose devices are not shown gives a fact without an address.
+whose devices are not shown gives a fact without an address. Types that are only counted (`sort | uniq -c`) are
+told as one group where all are alike.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ _DEVICE = regex(rf"/sys/kernel/iommu_groups/(\d{{1,5}})/devices/({BDF})(?=\s|$)"
 _HEADING = regex(r"/sys/kernel/iommu_groups/(\d{1,5})/devices/?:$")
 _UNDER_HEADING = regex(rf"(?:l[rwx-]{{9}}\S?\s.{{1,80}}\s)?({BDF})(?: -> \S{{1,300}})?\s*$")
 _NAMES_TYPE = regex(r"/sys/kernel/iommu_groups/(\d{1,5})/type\b")
+_ALL_TYPES = regex(r"/sys/(?:kernel/iommu_groups/\*|class/iommu/\*/devices/\*/iommu_group)/type\b")
 _DOMAINS: dict[str, Domain] = {"identity": "identity", "DMA": "DMA", "DMA-FQ": "DMA-FQ"}
 _TYPES = frozenset({*_DOMAINS, "unmanaged", "blocked", "auto", "DMA-SQ"})
 _FOLDER = "/sys/kernel/iommu_groups"
@@ -45,6 +48,8 @@ def read(section: Section) -> Iterator[Reading]:
             yield section.observe(IommuGroup(group=int(group), bdf=bdf, domain=domain), index)
         if not members:
             yield section.observe(IommuGroup(group=int(group), domain=domain), index)
+    if not types and (alike := _all_alike(section)) is not None:
+        yield section.observe(IommuGroup(group=0, domain=alike[0]), alike[1])
     yield from _looked(section, groups={int(group) for group in types}, devices=bool(devices))
 
 
@@ -57,6 +62,17 @@ def _types(section: Section) -> Iterator[tuple[str, tuple[Domain, int]]]:
                 yield match[1], (_DOMAINS.get(match[2], "other"), index)
         elif len(named) == 1 and line.strip() in _TYPES:
             yield named[0], (_DOMAINS.get(line.strip(), "other"), index)
+
+
+def _all_alike(section: Section) -> tuple[Domain, int] | None:
+    """The one type of all groups, where only types are shown, with or without how many."""
+    if not _ALL_TYPES.search(command_of(section)):
+        return None
+    lines = [(index, line.split()) for index, line in enumerate(section.lines) if line.strip()]
+    words = {split[-1] for _, split in lines if len(split) == 1 or (len(split) == 2 and split[0].isdecimal())}
+    if len(words) != 1 or not words <= _TYPES or not lines:
+        return None
+    return _DOMAINS.get(words.pop(), "other"), lines[0][0]
 
 
 def _devices(section: Section) -> Iterator[tuple[str, str]]:
@@ -93,6 +109,7 @@ READER = Reader(
     read,
     markers=("/sys/kernel/iommu_groups/",),
     commands=(
+        "cat /sys/class/iommu/",
         "cat /sys/kernel/iommu_groups",
         "grep . /sys/kernel/iommu_groups",
         "grep -H ^ /sys/kernel/iommu_groups",

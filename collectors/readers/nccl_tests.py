@@ -27,6 +27,7 @@ MOST_RUNS = 300
 MOST_COLUMNS = 1000
 
 _PARAMETERS = regex(r"# nThread \d{1,6} nGpus \d{1,4} minBytes .{1,200}? validation: (?P<validation>\d)")
+_LIMITED = regex(r"(?:sudo |[A-Z_]{2,60}=\S{0,200} ){0,12}timeout (?:-\S{1,20} |--\S{1,40} ){0,4}\d{1,6}[smh]? ")
 _STARTING = regex(r"# Collective test starting: (?:\S{0,200}/)?(?P<program>\w{1,40})")
 _RANK = regex(
     r"# {1,4}Rank {1,6}(?P<rank>\d{1,7}) (?:Group {1,6}\d{1,6} )?Pid {1,10}\d{1,10} on {1,40}"
@@ -91,7 +92,10 @@ def read(section: Section) -> Iterator[Reading]:
         return
     runs = list(_runs(section))
     for run in runs[:MOST_RUNS]:
-        yield section.observe(_fact(run), run.index, run.end)
+        fact = _fact(run)
+        if fact.outcome == "unfinished" and _LIMITED.match((section.command or "")[:MOST_COLUMNS]):
+            fact = fact.model_copy(update={"timed_out": True})
+        yield section.observe(fact, run.index, run.end)
     for index, line in section.matching("# nccl-tests version"):
         match = _VERSION.match(without_launcher(line[:MOST_COLUMNS]).text)
         if match is not None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from collectors.readers._lines import command_of
 from collectors.readers._regex import regex
 from kb.evidence import Observed, Reader, Reading, Section
-from kb.facts.storage import CpuAffinity, NumaLayout, NumaNode
+from kb.facts.storage import CpuAffinity, NumaBindingRefused, NumaLayout, NumaNode
 
 _NUMACTL = regex(r"node (?P<node>\d{1,4}) (?P<what>cpus|size|free):(?P<value>(?: \d{1,9}){0,1024})(?: MB)?\s*$")
 _LSCPU = regex(r"NUMA node(?P<node>\d{1,4}) CPU\(s\):\s{1,40}(?P<cpus>[\d,-]{1,4000})\s*$")
@@ -26,6 +26,12 @@ _TASKSET = regex(
 )
 _STATUS = regex(r"(?P<what>Cpus|Mems)_allowed_list:\s{1,8}(?P<value>[\d,-]{1,2000})\s*$")
 _SHOW = regex(r"(?P<what>physcpubind|membind): (?P<value>[\d ]{1,4000}?)\s*$")
+_REFUSED = regex(
+    r"(?:.{0,160}: )?(?P<text>(?:set_mempolicy|mbind|numa_sched_setaffinity_v2_int\(\)|setting membind|"
+    r"Unable to set NUMA memory policy)(?: failed)?: (?P<why>Operation not permitted|Invalid argument)"
+    r"|libnuma: Warning: (?:node|cpu) argument (?P<out>\d{1,4}) is out of range"
+    r"|libnuma: Warning: node (?P<node>\d{1,4}) not allowed)\s*$"
+)
 _PID = regex(r"/proc/(?P<pid>\d{1,10})/(?:task/\d{1,10}/)?status")
 _MOST_LINE = 5000
 
@@ -45,6 +51,7 @@ def read(section: Section) -> Iterator[Reading]:
     """NumaNode for each node, NumaLayout of all, and CpuAffinity for each process."""
     nodes = _nodes(section)
     yield from _facts(section, nodes)
+    yield from _refused(section)
     affinities = [*_of_taskset(section), *_of_status(section)]
     yield from affinities
     if nodes:
@@ -111,6 +118,22 @@ def count_of(text: str) -> int:
     return total
 
 
+def _refused(section: Section) -> Iterator[Observed]:
+    """The first refusal of a binding; what follows it is of the same."""
+    for index, line in section.matching(
+        "set_mempolicy", "mbind", "numa_sched_", "membind: ", "libnuma: ", "NUMA memory"
+    ):
+        match = _REFUSED.match(line[:300])
+        if match is not None:
+            node = match["node"] or match["out"]
+            why = match["why"] or ""
+            fact = NumaBindingRefused(
+                text=match["text"], node=int(node) if node else None, permitted=why != "Operation not permitted"
+            )
+            yield section.observe(fact, index)
+            return
+
+
 def _of_taskset(section: Section) -> Iterator[Observed]:
     seen: set[str] = set()
     for index, line in section.matching("affinity"):
@@ -158,6 +181,11 @@ READER = Reader(
     read,
     markers=(
         " cpus:",
+        "set_mempolicy: ",
+        "setting membind: ",
+        "libnuma: Warning: ",
+        "numa_sched_setaffinity",
+        "NUMA memory policy: ",
         "NUMA node0 CPU(s)",
         "affinity list: ",
         "affinity mask: ",

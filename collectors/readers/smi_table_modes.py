@@ -1,11 +1,12 @@
-"""The modes of each GPU that nvidia-smi's table shows: persistence and MIG.
+"""The modes of each GPU that nvidia-smi's table shows: persistence and MIG; and which GPU asks for a reset.
 
     | GPU  Name                 Persistence-M | Bus-Id          Disp.A | Volatile Uncorr. ECC |
     |   0  NVIDIA A100-SXM4-80GB          On  |   00000000:07:00.0 Off |                   On |
     |                                         |                        |             Enabled* |
 
 Follows the tables of drivers 384 to 610. A star stands for a change of the MIG mode that waits for a reset.
-Tables without Persistence-M in their heading, and rows that do not fit, give nothing; the last of several counts.
+A row that says `GPU requires reset` in place of a value tells so. Tables without Persistence-M in their heading,
+and rows that do not fit, give nothing; the last of several counts.
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ from typing import NamedTuple
 from collectors.readers._lines import BDF
 from collectors.readers._regex import regex
 from kb.evidence import Reader, Reading, Section
-from kb.facts.gpu_state import GpuModes
+from kb.facts.gpu_state import GpuModes, GpuRecovery
 
 _HEADING = "Persistence-M"
 _NAME = regex(r"\s{1,4}(?P<index>\d{1,3})\s{1,4}\S.{0,60}?\s(?P<persistence>On|Off)\s{0,4}$")
 _BUS = regex(rf"\s{{1,6}}(?P<bdf>{BDF})\s")
 _MIG = regex(r"\s{1,30}(?P<mig>Enabled|Disabled)(?P<pending>\*?)\s{0,4}$")
+_RESET = "requires reset"
 _CELLS = 3
 _ROWS_AFTER = 3
 _MOST_GPUS = 256
@@ -35,10 +37,11 @@ class _Row(NamedTuple):
     last: int
     mig: bool | None = None
     pending: bool | None = None
+    reset: bool = False
 
 
 def read(section: Section) -> Iterator[Reading]:
-    """GpuModes for each GPU of the last table that shows modes."""
+    """GpuModes for each GPU of the last table that shows modes, GpuRecovery for each that asks for a reset."""
     rows: dict[int, _Row] = {}
     inside, current = False, -1
     for number, whole in section.matching("|"):
@@ -56,7 +59,13 @@ def read(section: Section) -> Iterator[Reading]:
         elif mig and current in rows and number - rows[current].first <= _ROWS_AFTER and not cells[0].strip():
             now = mig["mig"] == "Enabled"
             rows[current] = rows[current]._replace(mig=now, pending=now != bool(mig["pending"]), last=number)
+        if _RESET in line and current in rows and number - rows[current].first <= _ROWS_AFTER:
+            rows[current] = rows[current]._replace(reset=True, last=number)
     for row in rows.values():
+        if row.reset:
+            yield section.observe(
+                GpuRecovery(index=row.number, bdf=row.bdf, reset_required=True), row.first, row.last
+            )
         fact = GpuModes(
             index=row.number, bdf=row.bdf, persistence=row.persistence, mig=row.mig, mig_pending=row.pending
         )

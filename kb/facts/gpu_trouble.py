@@ -68,6 +68,8 @@ class GspTrouble(GpuTroubleFact):
     """Process that happened to ask."""
     lost_before: bool = False
     """The GPU had fallen off the bus by then, which silences its GSP too."""
+    halted_before: bool = False
+    """A micro-controller of the GPU had halted by then (Xid 61, 62), for which the GSP waits."""
 
 
 class NvlinkTrouble(GpuTroubleFact):
@@ -86,6 +88,8 @@ class NvlinkTrouble(GpuTroubleFact):
     """Some, not all, of its links are inactive."""
     others_full: bool = False
     """While all links of other GPUs are active."""
+    one_bridge: bool = False
+    """A GPU whose links are all of one bridge, of which some are up and some are not."""
     counted: int | None = None
     """Errors that its counters hold: CRC, recoveries, packets."""
     peer_lost: bool = False

@@ -13,6 +13,8 @@ class NcclTestResult(Fact):
     outcome: Literal["passed", "wrong-data", "failed", "unfinished"]
     """`passed`: it came to its end, and where it checked the data they were right. `unfinished`: the output ends
     before the result (cut, killed or hanging)."""
+    timed_out: bool | None = None
+    """It was started with a time limit (`timeout 60 …`), printed its heading, and was ended by the limit."""
     operation: str | None = None
     """all_reduce, alltoall; None where no line names it."""
     ranks: int | None = None

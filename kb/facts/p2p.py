@@ -37,6 +37,29 @@ class PeerCopy(Fact):
     """What the destination held instead, where the tool says so: `0.0`."""
 
 
+class TensorMove(Fact):
+    """Code, or a line of a log, that moves a tensor from one GPU to another and shows no values."""
+
+    kind: ClassVar[str] = "tensor_move"
+
+    dst: int
+    src: int | None = None
+
+
+class TensorPair(Fact):
+    """Two tensors of one shape that a program printed one after the other, of which the second lost all values.
+
+    That the second is a copy of the first is not in this text.
+    """
+
+    kind: ClassVar[str] = "tensor_pair"
+
+    src: int
+    dst: int
+    elements: int
+    reads: str | None = None
+
+
 class TopologyLink(Fact):
     """How two devices are connected, as nvidia-smi topo -m prints it."""
 

@@ -23,8 +23,8 @@ class CustomAllReduce(Fact):
     kind: ClassVar[str] = "custom_all_reduce"
 
     state: Literal["disabled", "failed", "running"]
-    """`disabled`: the framework goes on with NCCL, by design. `running`: a debugger lists its kernel as active;
-    that it still is after minutes means that it hangs."""
+    """`disabled`: the framework goes on with NCCL, by design. `running`: a debugger lists its kernel as active,
+    or py-spy finds a process in it; that it still is after minutes means that it hangs."""
     reason: CustomAllReduceReason | None = None
     """`pcie-only`: more than two GPUs without NVLink. `no-peer-access`: not offered, or a test of it failed."""
     framework: Framework

@@ -131,6 +131,17 @@ class NumaLayout(Fact):
     """kernel.numa_balancing."""
 
 
+class NumaBindingRefused(Fact):
+    """A program was to be bound to NUMA nodes, and the kernel or libnuma refused."""
+
+    kind: ClassVar[str] = "numa_binding_refused"
+
+    text: str
+    node: int | None = None
+    permitted: bool = True
+    """Not: for want of a permission, as in a container without CAP_SYS_NICE; the program may go on unbound."""
+
+
 class CpuAffinity(Fact):
     """The processors that a process may use."""
 

@@ -230,3 +230,12 @@ def test_looked_for_as_far_as_one_of_their_sources_was():
     """A log that is cut proves no absence."""
     assert looked(LostGpu, in_part(LoggedXid)) == [False]
     assert looked(FaultyGpuMemory, in_part(LoggedXid), complete(GpuMemoryRepair)) == [True]
+
+
+def test_a_micro_controller_that_halted_first_silences_the_firmware():
+    """In that order only."""
+    halted = [xid(62, first_s=100.0), xid(119, first_s=145.0)]
+    silent = [xid(62, first_s=145.0), xid(119, first_s=100.0)]
+
+    assert [one.halted_before for one in combined(GspTrouble, *halted)] == [True]
+    assert [one.halted_before for one in combined(GspTrouble, *silent)] == [False]

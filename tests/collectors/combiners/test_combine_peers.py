@@ -9,7 +9,7 @@ from combining import at, combined, complete, in_part, looked
 
 from kb.facts.gpu import Gpu
 from kb.facts.iommu import GpuDmaFault, IommuFault
-from kb.facts.p2p import GpuInterconnect, TopologyLink
+from kb.facts.p2p import GpuInterconnect, PeerCopy, TensorMove, TensorPair, TopologyLink
 
 CARD = "0000:41:00.0"
 AUDIO = "0000:41:00.1"
@@ -110,3 +110,13 @@ def test_a_log_that_was_cut_proves_nothing():
     """Neither way."""
     assert looked(GpuDmaFault, in_part(IommuFault)) == [False]
     assert looked(GpuInterconnect, in_part(TopologyLink)) == [False]
+
+
+def test_an_empty_print_is_a_copy_where_code_moves_a_tensor_there():
+    """And only there."""
+    pair = TensorPair(src=0, dst=1, elements=2, reads="0, 0")
+
+    assert combined(PeerCopy, pair, TensorMove(src=0, dst=1)) == [
+        PeerCopy(src=0, dst=1, data="wrong", elements=2, wrong=2, reads="0, 0")
+    ]
+    assert combined(PeerCopy, pair) == combined(PeerCopy, pair, TensorMove(dst=2)) == []
