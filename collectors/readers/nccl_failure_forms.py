@@ -130,7 +130,7 @@ def _completion(text: str) -> Failure | None:
     class_ = completion_class(status)
     fields: dict[str, Any] = {"class_": class_, "status": status, "consequence": class_ == "flushed"}
     fields |= {"vendor_error": int(vendor[1]) if vendor else None, "device": hca[1] if hca else None}
-    fields["gids"] = _gids_of(match["rest"])
+    fields |= {"gids": _gids_of(match["rest"]), "old_form": match["old"] is not None}
     peer = peer_of(match["peer"] or "")
     named = {"peer": peer.host if peer else match["peer"], "opcode": int(opcode[1]) if opcode else None}
     return Failure(IbCompletionError, fields, named)
