@@ -33,7 +33,7 @@ def combine(facts: Facts) -> Iterator[Reading]:
     """InterfaceSetting for each variable and value; `not-found` only where all interfaces were listed."""
     interfaces = [_Named(one.name, observed, _fault(one)) for one, observed in facts.of(NetworkInterface)]
     ports = [
-        _Named(one.device, observed, "none" if one.state == "active" else "down")
+        _Named(one.device, observed, "none" if one.state in {"active", "unknown"} else "down")
         for one, observed in facts.of(RdmaPort)
     ]
     done: set[tuple[str, str]] = set()

@@ -13,6 +13,12 @@ from collectors.readers.error_classes import ErrorClass
 
 _RANK = r"\[[^\]]{0,80}Rank \d{1,7}\] "
 
+_SIGNAL = (
+    r"(?:\[[\w.-]{1,64}:\d{1,10}\] )?\*{0,3} ?Signal: "
+    r"(?:Bus error \(7\)|Segmentation fault \(11\)|Illegal instruction \(4\)|Floating point exception \(8\))"
+)
+"""Open MPI's handler, and UCX's; that a process aborted itself follows what it said before."""
+
 _LINES: tuple[tuple[str, ErrorClass | None, bool | None, str], ...] = (
     (
         "NCCL watchdog timeout",
@@ -32,7 +38,7 @@ _LINES: tuple[tuple[str, ErrorClass | None, bool | None, str], ...] = (
     ("C++ exception", None, None, r"\s{0,8}what\(\): {1,4}(?P<text>.{3,})"),
     ("Python crash", "other", None, r"Fatal Python error: (?P<text>.{3,})"),
     ("signal", "other", False, r"(?:\[[\w.-]{1,64}:[\d: ]{1,40}\] )?Caught signal \d{1,2} \("),
-    ("signal", "other", False, r"(?:\[[\w.-]{1,64}:\d{1,10}\] )?\*{0,3} ?Signal: Bus error \(7\)"),
+    ("signal", "other", False, _SIGNAL),
     (
         "signal",
         "other",
@@ -84,7 +90,7 @@ _FATAL = tuple((error, class_, consequence, regex(text)) for error, class_, cons
 QUICK = regex(
     r"Watchdog|watchdog|terminated with exception|Heartbeat monitor|what\(\):|Fatal Python error"
     r"|\) received by PID"
-    r"|Caught signal|Signal: Bus|Cuda error|Cuda failure|CUDA initialization|cudaGetDeviceCount returned"
+    r"|Caught signal|Signal: |Cuda error|Cuda failure|CUDA initialization|cudaGetDeviceCount returned"
     r"|device vector A|Test (?:NCCL|CUDA) f|sigquit from|broadcast block found|ngine ?[Cc]ore |died unexpectedly"
     r"|exception with description|CUDA_ERROR_|Free memory on device|oom[-_]kill event"
     r"|client socket has timed out|not enough slots|Health check failed|LLM\]\[ERROR"

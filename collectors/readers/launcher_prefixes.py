@@ -1,7 +1,8 @@
 """What launchers and loggers put before a line: which process wrote it, which rank it is, and when.
 
 Launchers: torchrun `[rank0]:`, srun `0: `, mpirun `[1,0]<stderr>:`, docker compose `name-1  | `, kubectl
-`[pod/name/container] `, journald, Ray `(RayWorkerWrapper pid=7, ip=10.0.0.1) `, vLLM `(Worker_TP1 pid=7) `.
+`[pod/name/container] `, journald, pdsh `host-1: `, Ray `(RayWorkerWrapper pid=7, ip=10.0.0.1) `,
+vLLM `(Worker_TP1 pid=7) `.
 Loggers: SGLang `[2026-01-31 12:00:00 TP0] `, vLLM `INFO 01-31 12:00:00 [core.py:70] `, c10d
 `[E131 12:00:00.123 ProcessGroupNCCL.cpp:616] `, transformers `[INFO|trainer.py:2134] 2026-01-31 12:00:00,123 >> `,
 accelerate, TensorRT-LLM, Python logging. A line without any of them is given back
@@ -34,6 +35,8 @@ _LAUNCHER = regex(
         (?:std(?:out|err)[ ][FP][ ])?
     | [A-Z][a-z]{2}[ ]{1,2}\d{1,2}[ ]\d\d:\d\d:\d\d(?:\.\d{1,6})?[ ][\w.-]{1,64}[ ]   # journald
         (?P<unit>[\w./@-]{1,64}(?:\[\d{1,10}\])?):[ ]
+    | (?P<host>(?=[a-z.-]*\d)[a-z0-9][a-z0-9.-]{1,63}):[ ]                     # pdsh, DeepSpeed, Intel's mpiexec
+        (?=Traceback[ ]\(most|[ ]{2,}File[ ]"|[ ]{4,}\S|[A-Za-z_][\w.]{1,80}(?:Error|Exception)(?:$|:))
     | (?:\x1b?\[[0-9;]{1,8}m)+[ ]?
     """,
     re.VERBOSE,
@@ -86,8 +89,8 @@ def without_launcher(line: str) -> Launched:
         if match is None:
             break
         found = _rank_of(match)
-        rank = found or rank
-        mark = found or match["container"] or match["unit"]
+        rank = rank if match["host"] and rank else found or rank
+        mark = found or match["container"] or match["unit"] or match["host"]
         if match["pid"]:
             mark = f"{match['worker'] or ''} {match['pid']} {match['ip'] or ''}"
         if mark:
@@ -102,6 +105,8 @@ def _rank_of(match: re.Match[str]) -> str | None:
             return f"rank {int(match[name])}"
     if match["srun"]:
         return f"task {int(match['srun'])}"
+    if match["host"]:
+        return f"on {match['host']}"
     if not match["pid"]:
         return None
     if match["tag"]:

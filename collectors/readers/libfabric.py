@@ -17,7 +17,7 @@ from collectors.readers._regex import regex
 from kb.evidence import Observed, Reader, Reading, Section
 from kb.facts.network import LibfabricProvider
 
-_COMMAND = regex(r"(?:\S{0,200}/)?fi_info\b(?P<arguments>.{0,200})")
+_COMMAND = regex(r"(?:.{1,200}[ /])?fi_info\b(?P<arguments>.{0,200})")
 _ASKED = regex(r"(?:-p|--provider)[ =]?(?P<provider>[\w;-]{1,40})")
 _PROVIDER = regex(r"provider: (?P<provider>[\w;-]{1,60})\s*$")
 _NONE = regex(r"fi_getinfo: -(?:61|2)\b")

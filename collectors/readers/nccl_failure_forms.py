@@ -41,7 +41,8 @@ MARKERS = (
     *("onnect to ", "Connect to ", "Call to connect", "Call to recv", "Call to send", "Connection closed by"),
     *("connect returned", "PollConnect", "Accept failed", "shared memory", "failed to extend", "Failed to extend"),
     *("posix_fallocate", "shm_open", "Duplicate GPU", "are using the same GPU", "Mismatched NCCL version"),
-    *("NCCL version mismatch", "Message truncated", "socket interface found", "listening interface found"),
+    *("NCCL version mismatch", "essage truncated", "collective mismatch error", "socket interface found"),
+    "listening interface found",
     *("no interface found", "no device found matching", "No interface found", "no device found after"),
     *("No IP interface found", "connecting to address  with family", "completed with error"),
     *("ncclCommInitRank failed",),
@@ -130,7 +131,7 @@ def _completion(text: str) -> Failure | None:
     class_ = completion_class(status)
     fields: dict[str, Any] = {"class_": class_, "status": status, "consequence": class_ == "flushed"}
     fields |= {"vendor_error": int(vendor[1]) if vendor else None, "device": hca[1] if hca else None}
-    fields["gids"] = _gids_of(match["rest"])
+    fields |= {"gids": _gids_of(match["rest"]), "old_form": match["old"] is not None}
     peer = peer_of(match["peer"] or "")
     named = {"peer": peer.host if peer else match["peer"], "opcode": int(opcode[1]) if opcode else None}
     return Failure(IbCompletionError, fields, named)

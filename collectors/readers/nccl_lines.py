@@ -3,7 +3,8 @@
 All forms end their head in `[cudaDev] ` or, for WARN, `[cudaDev] file.cc:line ` or, from 2.30.7,
 `[cudaDev] file.cc:line (function) `, followed by `NCCL LEVEL text`; before it stands `host:pid:tid `. From
 2.26 a time in any format may come first, so the head is read backwards from the level word. Users cut
-`host:pid:tid` off; prose that merely names NCCL has no `[cudaDev]` and gives no record. No reader.
+`host:pid:tid` off, NCCL up to 2.2 has no `NCCL`; prose that merely names NCCL has no `[cudaDev]` and gives no
+record. No reader.
 """
 
 from __future__ import annotations
@@ -16,6 +17,14 @@ from collectors.readers.launcher_prefixes import clipped, without_launcher
 from kb.evidence import Section
 
 _LEVEL = regex(r"\bNCCL (INFO|WARN) ")
+_OTHER_FORMS = (
+    regex(
+        r"(?:^|\s)(?P<writer>[\w.-]{1,255}:\d{1,10}:\d{1,10}) \[\d{1,3}\] (?:(?P<place>[\w./-]{1,100}:\d{1,6}) )?"
+        r"(?P<level>INFO|WARN) "
+    ),
+    regex(r"(?P<level>INFO|WARN): Function: \w{1,80} Line: \d{1,6}: (?=NET/OFI)"),
+)
+"""NCCL up to 2.2, and the programs that test aws-ofi-nccl without NCCL."""
 _HEAD_COLUMNS = 400
 _DEVICE = regex(r"\[-?\d{1,4}\]")
 _PLACE = regex(r"[\w./-]{1,250}:\d{1,6}")
@@ -50,6 +59,9 @@ def nccl_lines(section: Section, *markers: str) -> Iterator[NcclLine]:
     for index, whole in section.matching(*(markers or ("NCCL INFO ", "NCCL WARN "))):
         line = clipped(whole)
         matches = list(_LEVEL.finditer(line))
+        if not matches and (record := _of_other_form(index, line, hosts)) is not None:
+            yield record
+            continue
         launcher_rank = _launcher_rank(line)
         start = 0
         for match, following in zip(matches, [*matches[1:], None], strict=False):
@@ -58,6 +70,17 @@ def nccl_lines(section: Section, *markers: str) -> Iterator[NcclLine]:
                 end = len(line) if following is None else following.start()
                 yield _record(index, match[1], line[match.end() : end].strip(), head, hosts, launcher_rank)
             start = match.end()
+
+
+def _of_other_form(index: int, line: str, hosts: dict[int, str]) -> NcclLine | None:
+    for form in _OTHER_FORMS:
+        match = form.search(line[:_HEAD_COLUMNS])
+        if match is not None:
+            parts = match.groupdict()
+            head = (parts.get("writer"), parts.get("place"))
+            rank = _launcher_rank(line)
+            return _record(index, match["level"], line[match.end() :].strip(), head, hosts, rank)
+    return None
 
 
 def _launcher_rank(line: str) -> int | None:

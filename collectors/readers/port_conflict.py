@@ -30,6 +30,7 @@ _FORMS = tuple(
         r"(?:OSError|error): \[Errno 98\] [Aa]ddress already in use",
         r"has failed to listen on any local network address.{0,400}EADDRINUSE",
         r"RuntimeError: (?:.{0,80}: )?Address already in use|EADDRINUSE: address already in use",
+        r"[Aa]ddress already in use \(os error 98\)",
         r"NCCL WARN Call to bind failed ?: Address already in use",
         r"distributed communication on port `(?P<port>\d{1,5})`, but another process is utilizing it",
         r"(?:Error|error|ERROR).{0,40}[Pp]ort (?P<port>\d{1,5}) is (?:already )?in use",

@@ -175,6 +175,7 @@ READER = Reader(
             "Fatal Python error:",
             "Caught signal ",
             "Signal: Bus error",
+            "Signal: Segmentation fault",
             ") received by PID",
             "Failed: Cuda error ",
             "Cuda failure ",

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from collectors.readers._regex import regex
 from collectors.readers._samples import time_s
 from collectors.readers.launcher_prefixes import after_progress, without_launcher, without_stamp
-from collectors.readers.progress_bars import Bar, about, bars, title
+from collectors.readers.progress_bars import Bar, about, bars, of_bytes, title
 from collectors.readers.progress_lines import BUSY, MARKERS, Told, told
 from collectors.readers.run_start import START_MARKERS, last_run
 from collectors.readers.training_lines import FIRST_STEPS
@@ -70,7 +70,7 @@ class _Works:
     def add_bar(self, bar: Bar, rank: str | None, words: str, index: int) -> None:
         """One more state of a bar."""
         name = title(words)
-        activity = about(name) if name else self.untitled
+        activity = about(name) if name else "load" if of_bytes(bar) else self.untitled
         work = self.work(activity, name or "(no words)", rank, index)
         if work is None:
             return

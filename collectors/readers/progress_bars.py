@@ -92,6 +92,11 @@ def about(words: str) -> Activity:
     return next((activity for activity, form in _FORMS if form.search(words)), "other")
 
 
+def of_bytes(bar: Bar) -> bool:
+    """Whether what it counts are bytes, which are read or copied."""
+    return bar.rate is not None and bar.rate.endswith("B/s")
+
+
 def title(words: str) -> str:
     """A bar's own words without what changes from one state to the next: brackets and the final colon."""
     return _AFTER_WORDS.sub("", words.strip())[:MOST_WORDS].rstrip(": ")

@@ -27,6 +27,8 @@ _WHOLE = (
 )
 """Commands that show every port."""
 _MOST_PORTS = 300
+_LISTING = regex(r"ls(?: -\w{1,8})? /sys/class/infiniband/?\s*$")
+_LISTED = regex(r"(?:[lrwx-]{10}\S?\s.{0,80}\s)?(?P<device>[a-z][\w.-]{0,40}\d)(?: -> \S{1,300})?$")
 
 
 def read(section: Section) -> Iterator[Reading]:
@@ -36,12 +38,29 @@ def read(section: Section) -> Iterator[Reading]:
         ports.take(line[:400], index)
     for fact, first, last in ports.facts()[:_MOST_PORTS]:
         yield section.observe(fact, first, last)
+    listed = _listed(section)
+    for device, index in listed.items():
+        yield section.observe(RdmaPort(device=device), index)
+    if listed:
+        yield section.looked(RdmaPort)
     tables = gid_tables(section)
     for table, first, last in tables:
         yield section.observe(table, first, last)
     yield from _looked(section, found=bool(ports.facts()), is_cut=ports.is_cut)
     if tables:
         yield section.looked(GidTable)
+
+
+def _listed(section: Section) -> dict[str, int]:
+    """Devices that a listing of their folder names, which says nothing of their ports."""
+    devices: dict[str, int] = {}
+    for index, line in enumerate(section.lines[:_MOST_PORTS] if _LISTING.match(command_of(section)) else ()):
+        words = [line[:400].strip()] if " -> " in line else line[:4000].split()
+        for word in words:
+            match = _LISTED.match(word)
+            if match is not None:
+                devices.setdefault(match["device"], index)
+    return devices
 
 
 def _looked(section: Section, *, found: bool, is_cut: bool) -> Iterator[Looked]:
@@ -59,6 +78,7 @@ READER = Reader(
     markers=(
         *("Physical state:", "hca_id:", "Infiniband device '", "physical_state ", "/sys/class/infiniband/"),
         *(" ==> ", "n_gids_found", "No IB devices found", "RoCE v2"),
+        *("INDEX\tGID", "INDEX   GID", "INDEX GID"),
     ),
     commands=("ibstat", "ibv_dev", "rdma link", "ibdev2netdev", "show_gids", "ls /sys/class/infiniband"),
 )

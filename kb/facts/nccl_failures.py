@@ -89,6 +89,8 @@ class IbCompletionError(Fact):
     """Local adapter, where the release names it."""
     gids: Literal["ipv4", "ipv6", "link-local", "mixed"] | None = None
     """Kind of both identifiers, which NCCL prints on Ethernet (RoCE) only; `mixed`: not the same on both sides."""
+    old_form: bool = False
+    """Printed as `with error 12`, as NCCL does up to 2.19."""
     consequence: bool = False
     count: int = 1
 
