@@ -3,8 +3,8 @@
     lea  fmt(%rip),%r9 …  lea  file(%rip),%rdx …  mov $2,%edi …  call ncclDebugLog
 
 The calls are not disassembled: a message is a text whose address is loaded into %r8 (%r9 from 2.30.7 on) less than
-a hundred bytes before a call, and its level and file are what is loaded nearest to it. On x86-64 this finds four of
-five WARN forms and takes one in a hundred INFO forms for one: good enough to notice what is new.
+a hundred bytes before a call, and its level and file are what is loaded nearest to it. On x86-64 this finds four
+of five WARN forms and takes one in a hundred INFO forms for one: good enough to notice what is new.
 """
 
 from __future__ import annotations
