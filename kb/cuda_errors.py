@@ -1,9 +1,9 @@
-"""The catalogue of errors of CUDA and NVML: what each means where a machine starts, and what it most often comes from.
+"""The catalogue of errors of CUDA and NVML: what each means, and what it most often comes from.
 
-`catalogues/cuda_errors.csv`: `api` is cuda or nvml; `class` is the word of the facts CudaError and NvmlError; `code` and
-`name` are those of driver_types.h (CUDA 12.9) and nvml.h, empty for what a framework says in words of its own. `causes`
-are ids of the vocabulary, the likeliest first, and `test` the probe that tells most; both empty or general where the
-error alone says little.
+`catalogues/cuda_errors.csv`: `api` is cuda or nvml; `class` is the word of the facts CudaError and NvmlError;
+`code` and `name` are those of driver_types.h (CUDA 12.9) and nvml.h, empty for what a framework says in its own
+words. `causes` are ids of the vocabulary, the likeliest first, and `test` the probe that tells most; `causes` is
+empty and `test` general where the error alone says little.
 """
 
 from __future__ import annotations

@@ -28,7 +28,9 @@ def test_numbers_are_those_of_the_reader():
     """Two tables of the same numbers must not drift apart."""
     read = {(code.number, code.class_) for code in CODES}
 
-    assert [row for row in error_rows() if row.api == "cuda" and row.code and (row.code, row.class_) not in read] == []
+    assert [
+        row for row in error_rows() if row.api == "cuda" and row.code and (row.code, row.class_) not in read
+    ] == []
 
 
 def test_numbers_of_nvml_are_its_own():

@@ -20,7 +20,9 @@ import pytest
 from nccl_binary import Message, messages
 
 from kb.facts.nccl import NcclClass
-from kb.nccl_warnings import warning_row, warning_rows
+from kb.load import load_rules, shipped_rules
+from kb.nccl_warnings import class_rows, warning_row, warning_rows
+from kb.vocabulary import vocabulary
 
 MESSAGES = Path(__file__).parent.parent.parent.parent / "shared" / "domain" / "nccl_messages.csv"
 NEWER = MESSAGES.with_name("nccl_newer_strings.txt")
@@ -143,3 +145,12 @@ def test_messages_of_a_binary_are_found_with_level_and_file(tmp_path):
     file.write_bytes(bytes(header) + bytes(code).ljust(0x100, b"\0") + texts.ljust(0x100, b"\0"))
 
     assert messages(file) == {Message("Something is wrong with %s", WARN, "init.cc")}
+
+
+def test_every_class_leads_somewhere():
+    """To causes and a test that there are."""
+    found = class_rows()
+
+    assert sorted(found) == sorted(get_args(NcclClass))
+    assert {cause for row in found.values() for cause in row.causes} <= set(vocabulary())
+    assert {row.test for row in found.values()} <= set(load_rules(shipped_rules()).probes)
