@@ -238,6 +238,28 @@ def schema(
         write(as_json(rule_schema(rules_kit.with_shipped(rules))), output)
 
 
+@app.command()
+def coverage(
+    corpus: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Case folders: show which exercise each cause.", show_default=False),
+    ] = None,
+    rules: MoreRules = None,
+    format: Form = ListFormat.text,  # noqa: A002
+) -> None:
+    """Show what the rules cover, by cause and by code; end with 1 where something is unaccounted for."""
+    from diagnose import rules_coverage, rules_kit
+
+    with _usage_errors():
+        found = rules_coverage.coverage(rules_kit.with_shipped(rules), corpus)
+    if format is ListFormat.json:
+        _print_json(rules_coverage.as_values(found))
+    else:
+        typer.echo("\n".join(rules_coverage.as_lines(found)))
+    if found.unaccounted:
+        raise typer.Exit(1)
+
+
 def _sound_rules(paths: list[Path] | None, form: LintFormat = LintFormat.text) -> LoadedRules:
     """The rules at these paths. Where one of them has a fault, prints all faults and ends with 1."""
     from diagnose import rules_kit

@@ -4,6 +4,7 @@
 same over the releases, as a regular expression without regard to case; `place` a part of the name of the source
 file that warned, for texts that no form fits. `first` and `last`: oldest and newest release with such a warning.
 `forms`: how many different texts it covers, `example` one of them as it stands in the source, `files` where.
+`catalogues/nccl_classes.csv`: what warnings of a class most often come from, and the probe that tells more.
 Sources: `tags`, NVIDIA/nccl, src/, v2.14.3-1 to v2.30.7-1; `binaries`, strings of the wheels of 2.31.2 and 2.32.3.
 """
 
@@ -56,3 +57,21 @@ def warning_row(text: str, place: str | None) -> WarningRow | None:
         elif place is not None and row.place is not None and row.place in place:
             return row
     return None
+
+
+class ClassRow(NamedTuple):
+    """What warnings of one class most often come from."""
+
+    class_: NcclClass
+    causes: tuple[str, ...]
+    test: str
+
+
+@cache
+def class_rows() -> dict[str, ClassRow]:
+    """The row of each class."""
+    with files("kb.catalogues").joinpath("nccl_classes.csv").open(encoding="utf-8") as table:
+        return {
+            row["class"]: ClassRow(cast("NcclClass", row["class"]), tuple(row["causes"].split()), row["test"])
+            for row in csv.DictReader(table)
+        }

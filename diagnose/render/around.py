@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from diagnose.render.blocks import head, quotes
+from diagnose.render.blocks import commands, head, quotes
+from diagnose.render.codes import explained_codes, shown_tests
+from diagnose.render.codes import in_words as code_in_words
 from diagnose.render.earlier import earlier_events, in_words
 from diagnose.render.evidence import cited
 from diagnose.render.gaps import gaps_in_short
 from diagnose.render.harmless import recognised
 from diagnose.render.layout import LABEL, Line, Span, line, paragraph, row, titled
-from diagnose.render.report import Report
+from diagnose.render.report import Report, outlook
 from diagnose.render.words import place
 from kb.packs import Pack
 
 MOST_EVENTS = 8
+MOST_CODES = 6
 MOST_GAPS = 6
 MOST_DIFFERENCES = 6
 MOST_NAMES = 3
@@ -119,6 +122,24 @@ def unexplained(report: Report, width: int) -> list[Line]:
             where = place(evidence[0].source) if evidence else ""
             lines += row(Span("·"), f"{seen.rule.title} ({seen.about})", where, width)
     return [line(head("NOT EXPLAINED")), *lines] if lines else []
+
+
+def codes(report: Report, width: int, *, everything: bool) -> list[Line]:
+    """What codes mean that no standing cause takes: where no fault stands, or with `everything`."""
+    found = explained_codes(report.diagnosis)
+    if not found or (outlook(report.diagnosis) == "fault" and not everything):
+        return []
+    lines = titled(head("WHAT THE CODES MEAN"), "by their catalogues; accuses nothing by itself", width, "dim")
+    for one in found[:MOST_CODES]:
+        lines += row(Span("·"), code_in_words(one), place(one.evidence[0].source), width, limit=5)
+    if len(found) > MOST_CODES:
+        lines += paragraph(f"and {len(found) - MOST_CODES} more: --format json", width, LABEL, "dim")
+    for test in shown_tests(found[:MOST_CODES]):
+        probe = report.probe(test)
+        if probe is not None and probe.id not in {one.probe.id for one in report.diagnosis.next_tests}:
+            lines += paragraph(f"To learn more: {probe.title}", width, LABEL, "dim")
+            lines += commands(report.commands_of(test), probe.run, LABEL + 2)
+    return lines
 
 
 def gaps(report: Report, width: int) -> list[Line]:

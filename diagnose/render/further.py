@@ -40,6 +40,7 @@ def further(report: Report, width: int, *, everything: bool) -> list[Line]:
         _possible(report, width, faults) if view != "undecided" else [],
         _weaker(report, width) if everything else [],
         _tests(report, width, faults, skip=_tests_above(report, faults)) if view != "healthy" else [],
+        around.codes(report, width, everything=everything),
         around.contradictions(report, width),
         around.runs(report, width),
         around.earlier(report, width),

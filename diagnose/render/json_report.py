@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from diagnose.differences import Difference
+from diagnose.render.codes import Explained, explained_codes
 from diagnose.render.earlier import Earlier, earlier_events, in_words
 from diagnose.render.evidence import absences, cited, opposing, supporting, unknowns, unlooked
 from diagnose.render.gaps import unknown_parts
@@ -40,6 +41,7 @@ def report_json(report: Report, *, everything: bool = False) -> Node:
         "differences": [_difference(one) for one in report.differences],
         "before_this_boot": [_earlier(one) for one in earlier_events(diagnosis)],
         "harmless": [_harmless(one) for one in recognised(diagnosis)],
+        "explained_codes": [_code(one, report) for one in explained_codes(diagnosis)],
         "unknown": unknown_parts(diagnosis),
         "rules": _rules(report),
         "stats": {
@@ -186,6 +188,19 @@ def _earlier(one: Earlier) -> Node:
 def _harmless(one: Recognised) -> Node:
     lines = [line_of(line, "harmless") for line in cited(one.evidence)]
     return {"id": one.id, "because": one.because, "unless": one.unless, "count": one.count, "evidence": lines}
+
+
+def _code(one: Explained, report: Report) -> Node:
+    return {
+        "kind": one.kind,
+        "code": one.code,
+        "means": one.means,
+        "certainty": "low",
+        "often": list(one.causes),
+        "count": one.count,
+        "next_test": {"id": one.test, "commands": list(report.commands_of(one.test or None))},
+        "evidence": [line_of(line, "catalogue") for line in cited(one.evidence)],
+    }
 
 
 def _difference(difference: Difference) -> Node:

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 
 from diagnose.render.around import pack_in_words
 from diagnose.render.blocks import command_lines, one_line
+from diagnose.render.codes import explained_codes
+from diagnose.render.codes import in_words as code_in_words
 from diagnose.render.earlier import earlier_events, in_words
 from diagnose.render.evidence import (
     Cited,
@@ -66,6 +68,7 @@ def render_markdown(report: Report, *, everything: bool = False) -> str:
         *_weak(weak),
         *_symptoms(diagnosis.symptoms),
         *_tests(diagnosis.next_tests),
+        *_codes(report, everything=everything),
         *_contradictions(report),
         *_earlier(report),
         *_differences(report),
@@ -243,6 +246,18 @@ def _harmless(report: Report) -> list[str]:
         where = markdown_code(place(one.evidence[0].source))
         items.append(f"- {text(one.because)}{unless} ({count(one.count, 'line')}, first {where})")
     return ["## Looks bad and is not", "\n".join(items)] if items else []
+
+
+def _codes(report: Report, *, everything: bool) -> list[str]:
+    """What codes mean that no standing cause takes: where no fault stands, or with `everything`."""
+    if outlook(report.diagnosis) == "fault" and not everything:
+        return []
+    items = []
+    for one in explained_codes(report.diagnosis):
+        probe = report.probe(one.test or None)
+        more = f" To learn more: {text(probe.title)} ({markdown_code(probe.id)})." if probe else ""
+        items.append(f"- {text(code_in_words(one))}{more} ({markdown_code(place(one.evidence[0].source))})")
+    return ["## What the codes mean", "\n".join(items)] if items else []
 
 
 def _gaps(report: Report) -> list[str]:

@@ -7,7 +7,13 @@ roles and groups are ours. `xid_nvlink5.csv`: the decode of Xid 144 to 150 from 
 NVSwitch errors from src/common/nvswitch/interface/ctrl_dev_nvswitch.h, and which of them the Fabric Manager guide
 names.
 `gpu_products.csv`: ranges of PCI device ids of NVIDIA GPUs, the chips in them, and what drivers they take: `since`
-and `until` are the first and the last driver branch, empty where there is no bound that matters.
+and `until` are the first and the last driver branch, empty where there is no bound that matters. Compared with
+pci.ids of 2026-08-22 and with the lists of supported GPUs in open-gpu-kernel-modules 515 to 595: each id there
+falls into a row that says the same.
+`cuda_toolkits.csv`: for each CUDA toolkit the driver of its release on Linux (`driver`), and the oldest one that
+still serves it by minor-version compatibility (`floor`; what needs a newer driver, PTX for instance, fails).
+Sources: `table`, release notes of the toolkits; `installer`, the driver in the name of its Linux installer; floors
+from NVIDIA's guide on CUDA compatibility.
 """
 
 import csv
@@ -85,6 +91,16 @@ class ProductRow(NamedTuple):
     """The first driver branch that knows them."""
     until: int | None
     """The last driver branch that drives them."""
+
+
+class ToolkitRow(NamedTuple):
+    """A CUDA toolkit and the drivers on which its programs run."""
+
+    cuda: str
+    driver: str
+    """Of its own release: from it on, all of its features work."""
+    floor: str
+    """From it on, programs start, by minor-version compatibility."""
 
 
 def _rows(name: str) -> list[dict[str, str]]:
@@ -169,3 +185,15 @@ def product_by_id(device_id: str) -> ProductRow | None:
 def product_by_chip(chip: str) -> ProductRow | None:
     """What holds for a chip as pci.ids names it, `GP104GL`; None for one that is not known."""
     return next((row for row in _products() if any(chip.startswith(begin) for begin in row.chips)), None)
+
+
+@cache
+def _toolkits() -> dict[str, ToolkitRow]:
+    return {
+        row["cuda"]: ToolkitRow(row["cuda"], row["driver"], row["floor"]) for row in _rows("cuda_toolkits.csv")
+    }
+
+
+def toolkit_row(cuda: str) -> ToolkitRow | None:
+    """What a CUDA toolkit asks of the driver, by its version to the minor number; None for one not known."""
+    return _toolkits().get(".".join(cuda.split(".")[:2]))

@@ -27,3 +27,18 @@ class CudaCompatMode(Fact):
     """`failed`: the number of the CUDA error."""
     said_by: Literal["container", "comparison"] = "container"
     """`comparison`: no container says so, versions that stand in the evidence do."""
+
+
+class CudaDriverFit(Fact):
+    """Whether the loaded driver serves the CUDA that PyTorch was built with, by NVIDIA's table of toolkits."""
+
+    kind: ClassVar[str] = "cuda_driver_fit"
+
+    fit: Literal["too-old", "minor-version", "full"]
+    """`minor-version`: older than the toolkit's own driver, and of its compatibility range."""
+    cuda: Version
+    """Of PyTorch."""
+    driver: Version
+    """Of the kernel module."""
+    needs: Version
+    """The oldest driver on which programs of this CUDA start."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from importlib.resources import files
+from itertools import pairwise
 from typing import get_args
 
 import pytest
@@ -17,6 +18,7 @@ from kb.catalogues import (
     XidRole,
     nvlink_row,
     sxid_row,
+    toolkit_row,
     xid_row,
 )
 from kb.clock import clock_s, later_by_s
@@ -140,3 +142,26 @@ def test_the_time_between_two_stamps():
     assert later_by_s("Jan  1 00:01:00", "2026-12-31T23:59:00Z") == -120.0
     assert later_by_s(None, "Jan  1 00:01:00") is None
     assert later_by_s("Jan  1 00:01:00", "soon") is None
+
+
+def test_toolkits_and_their_drivers():
+    """Floors are those of the major release, and no newer than the toolkit's own driver but for the first."""
+    found = rows("cuda_toolkits.csv")
+
+    assert {row["source"] for row in found} == {"table", "installer"}
+    assert all(len(row["date"]) == 10 for row in found)
+    assert toolkit_row("12.8.1") == ("12.8", "570.26", "525.60.13")
+    assert toolkit_row("10.2") is None
+    assert {row["cuda"].split(".")[0]: row["floor"] for row in found[1:]} == {
+        "11": "450.80.02",
+        "12": "525.60.13",
+        "13": "580.65.06",
+    }
+
+
+def test_rows_of_products_do_not_overlap():
+    """Else the first of them would hide the other."""
+    ends = [(int(row["first"], 16), int(row["last"], 16)) for row in rows("gpu_products.csv")]
+
+    assert all(first <= last for first, last in ends)
+    assert all(last < first for (_, last), (first, _) in pairwise(ends))
