@@ -55,6 +55,7 @@ _LINES: tuple[tuple[Framework, Milestone, str], ...] = (
     ("ray", "launched", r"Connecting to existing Ray cluster at address: "),
     ("ray", "distributed-begin", r"Setting up process group for: \S{3,80} \[rank=(?P<ray>\d{1,6}), world"),
     ("ray", "training", r"step:\d{1,9} - (?:\w{1,40}[/-])?\w{1,40}/\w{1,60}:"),
+    ("other", "training", r"Train(?:ing)?(?: epochs?| steps?)?\b.{0,30}: {1,4}(?!0%)\d{1,3}%\|"),
     ("other", "training", _LOSS),
     ("other", "training", r" {0,8}\d{1,9}/\d{1,9} \[[=>.]{5,60}\] - .{0,60}\bloss: "),
 )  # fmt: skip
@@ -83,7 +84,19 @@ MARKERS = (
     *("Connecting to existing Ray clust", "'train_runtime'", "`Trainer.fit` stopped"),
 )
 """What names a start; rare in any log."""
-BUSY = ("iteration", "'loss': ", ", skipped=", "steps: ", "Epoch ", "epoch", "step", "ep ", "Batch ", " - loss: ")
+BUSY = (
+    "iteration",
+    "'loss': ",
+    ", skipped=",
+    "steps: ",
+    "Epoch ",
+    "epoch",
+    "Train",
+    "step",
+    "ep ",
+    "Batch ",
+    " - loss: ",
+)
 """What may name a step of a training; looked for only where a start was named."""
 ENDS = ("Root Cause (first", "exits with return", "ChildFailed", "slurmstepd: error", "closing signal", "srun: ")
 FIRST_STEPS = tuple(
