@@ -40,6 +40,8 @@ def combine(facts: Facts) -> Iterator[Reading]:
     by_framework: dict[Framework, list[tuple[StartMilestone, Observed]]] = defaultdict(list)
     for milestone, observed in facts.of(StartMilestone):
         by_framework[milestone.framework].append((milestone, observed))
+    if any(one.milestone in DONE for one, _ in by_framework.get("triton", ())):
+        by_framework.pop("tensorrt-llm", None)  # the server answers, so its engine is loaded
     for framework, milestones in by_framework.items():
         arguments = [(a, o) for a, o in facts.of(LaunchArgument) if a.framework == framework]
         yield from _progress(framework, milestones, _ranks_expected(arguments))

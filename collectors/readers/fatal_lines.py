@@ -81,6 +81,8 @@ _LINES: tuple[tuple[str, ErrorClass | None, bool | None, str], ...] = (
     ("client socket timeout", "timeout", True, r"The client socket has timed out after "),
     ("SGLang health check", "timeout", True, r"Health check failed\. Server couldn't get a response "),
     ("TensorRT-LLM error", None, None, r"\[TensorRT-LLM\]\[ERROR\] (?P<text>.{3,})"),
+    ("TensorRT-LLM error", None, None, r"Failed to initialize executor on rank \d{1,6}: (?P<text>.{3,})"),
+    ("TensorRT-LLM error", None, None, r"Error executing \w{1,60} with args \(.{1,200}\): (?P<text>.{3,})"),
     ("Triton model load", None, None, r"\"?failed to load '[\w.-]{1,80}' version \d{1,4}: (?P<text>.{3,})"),
     ("MPI abort", "remote", True, r"MPI_ABORT was invoked on rank \d{1,7} in communicator "),
     ("Ray memory kill", "host-memory", False, r".{0,200} killed due to memory pressure \(OOM\)"),
@@ -94,7 +96,7 @@ QUICK = regex(
     r"|device vector A|Test (?:NCCL|CUDA) f|sigquit from|broadcast block found|ngine ?[Cc]ore |died unexpectedly"
     r"|exception with description|CUDA_ERROR_|Free memory on device|oom[-_]kill event"
     r"|client socket has timed out|not enough slots|Health check failed|LLM\]\[ERROR"
-    r"|failed to load '|MPI_ABORT was|memory pressure \(OOM"
+    r"|initialize executor on|Error executing |failed to load '|MPI_ABORT was|memory pressure \(OOM"
 )
 """Whether a line may be one of these; cheap."""
 

@@ -66,6 +66,7 @@ _MARKERS = (
         "op.preamble.length",
         "env:// rendezvous",
     ),
+    *("creating a placement group", "before the `notebook_launcher`", "multi-GPU training from your note"),
     *("at least 2 processes to", "You requested gpu: [", "does not allocate any GPU"),
     *("num_draft_tokens", "`srun` command is", "--ntasks-per-node=", "scontrol: ", "srun: com"),
 )

@@ -37,6 +37,7 @@ _LAUNCHER = regex(
         (?P<unit>[\w./@-]{1,64}(?:\[\d{1,10}\])?):[ ]
     | (?P<host>(?=[a-z.-]*\d)[a-z0-9][a-z0-9.-]{1,63}):[ ]                     # pdsh, DeepSpeed, Intel's mpiexec
         (?=Traceback[ ]\(most|[ ]{2,}File[ ]"|[ ]{4,}\S|[A-Za-z_][\w.]{1,80}(?:Error|Exception)(?:$|:))
+    | \[[a-z][a-z0-9_-]{0,30}\][ ](?=\d{4}-\d\d-\d\d[ ]\d\d:)                      # torchtitan
     | (?:\x1b?\[[0-9;]{1,8}m)+[ ]?
     """,
     re.VERBOSE,

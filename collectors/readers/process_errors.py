@@ -30,7 +30,8 @@ FIRST_UNTAGGED, LAST_UNTAGGED = 2, 3
 SUMMARY_LINES = 5
 """Of torchrun's summary, between rank and traceback."""
 
-_NOT_ERRORS = frozenset(("ChildFailedError", "SystemExit", "StopIteration"))
+_NOT_ERRORS = frozenset(("ChildFailedError", "SystemExit", "StopIteration", "LustreError"))
+"""No exceptions of the job: the launcher's summary, wanted ends, and what a kernel module calls so."""
 _RANK = regex(r"\[(?:[^\]]{0,80} )?Rank (\d{1,7})\]")
 _RANK_SUMMED_UP = regex(r"\s{0,4}rank {1,8}: (\d{1,7}) \(local_rank: \d")
 _NUMBERS = regex(r"0x[0-9a-fA-F]+|\d+")

@@ -4,6 +4,7 @@
         wait (threading.py:306)
     #1  0x00007f1c in ncclGroupEndInternal () from /usr/lib/x86_64-linux-gnu/libnccl.so.2
 
+A traceback that ends in KeyboardInterrupt is one too.
 Follows py-spy 0.3 and 0.4, CPython's faulthandler, gdb's `thread apply all bt`, the kernel's stack files. Main threads
 are told, and others where they are at work on something that the job waits for. A stack without a heading gives nothing.
 """  # noqa: E501 - lines as they are
@@ -21,7 +22,7 @@ from collectors.readers.launcher_prefixes import without_launcher
 from kb.evidence import Reader, Reading, Section
 from kb.facts.stacks import ProcessStack, StackPlace
 
-_Tool: TypeAlias = Literal["py-spy", "faulthandler", "gdb", "kernel"]
+_Tool: TypeAlias = Literal["py-spy", "faulthandler", "gdb", "kernel", "traceback"]
 
 _PROCESS = regex(r"Process (?P<pid>\d{1,10}): (?P<command>.{1,600})$")
 _PYSPY = regex(
@@ -34,7 +35,7 @@ _PYSPY_FRAME = regex(
 _FAULT = regex(
     r"(?:Current thread|Thread) 0x[0-9a-f]{4,16}(?: \[(?P<name>[^\]]{1,60})\])? \(most recent call first\):\s*$"
 )
-_FAULT_FRAME = regex(r"  File \"(?P<file>[^\"]{1,400})\", line \d{1,7} in (?P<function>\S{1,200})")
+_FAULT_FRAME = regex(r"  File \"(?P<file>[^\"]{1,400})\", line \d{1,7},? in (?P<function>\S{1,200})")
 _GDB = regex(
     r"Thread (?P<number>\d{1,6}) \((?:Thread 0x[0-9a-f]{1,16} \()?LWP (?P<id>\d{1,10})\)"
     r"(?: \"(?P<name>[^\"]{1,60})\")?.{0,20}:\s*$"
@@ -43,6 +44,9 @@ _GDB_FRAME = regex(
     r"#\d{1,4}\s{1,4}(?:0x[0-9a-f]{4,16} in )?(?P<function>[\w:~<>*&@.]{1,300})"
     r"(?:.{0,2000} from (?P<file>/\S{1,300})|.{0,2000} at (?P<source>\S{1,300})|.{0,2000})\s*$"
 )
+_INTERRUPT = "KeyboardInterrupt"
+_TRACEBACK = "Traceback (most recent call last):"
+_MOST_LINES = 200
 _KERNEL_FRAME = regex(
     r"\[<[0-9a-f]{1,16}>\] (?P<function>\w[\w.]{1,80})\+0x[0-9a-f]{1,8}/0x[0-9a-f]{1,8}"
     r"(?: \[(?P<file>\w{1,40})\])?\s*$"
@@ -79,7 +83,7 @@ class _Thread:
 def read(section: Section) -> Iterator[Reading]:
     """ProcessStack for each sort of stack, threads alike together."""
     sorts: dict[tuple[_Tool, StackPlace, str], list[_Thread]] = {}
-    for thread in _threads(section):
+    for thread in (*_threads(section), *_interrupted(section)):
         place = place_of(thread.frames, thread.state)
         is_main = thread.is_main or (thread.frames and thread.frames[-1].startswith("<module>"))
         if thread.frames and (is_main or place in _TELLING):
@@ -143,6 +147,24 @@ def _threads(section: Section) -> Iterator[_Thread]:
     yield from waiting
 
 
+def _interrupted(section: Section) -> Iterator[_Thread]:
+    """Tracebacks that end in KeyboardInterrupt: where the process stood when somebody lost patience."""
+    for index, whole in section.matching(_INTERRUPT):
+        launched = without_launcher(whole[:3000])
+        if not launched.text.startswith(_INTERRUPT):
+            continue
+        thread = _Thread("traceback", index, None, launched.rank, None, None, is_main=True, last=index)
+        for above in range(index - 1, max(index - _MOST_LINES, -1), -1):
+            line = without_launcher(section.lines[above][:3000]).text
+            frame = _frame(line, "traceback")
+            if frame:
+                thread.frames.append(frame)
+            elif _TRACEBACK in line:
+                thread.index = above
+                yield thread
+                break
+
+
 def _rank(command: str) -> str | None:
     match = _RANK.search(command)
     if match is None:
@@ -174,7 +196,9 @@ def _heading(line: str, index: int, process: tuple[int, str | None] | None) -> _
 
 def _frame(line: str, tool: _Tool) -> str | None:
     """The frame that this line is, as `function (file)`."""
-    form = {"py-spy": _PYSPY_FRAME, "faulthandler": _FAULT_FRAME, "gdb": _GDB_FRAME, "kernel": _KERNEL_FRAME}[tool]
+    form = {"py-spy": _PYSPY_FRAME, "faulthandler": _FAULT_FRAME, "gdb": _GDB_FRAME, "kernel": _KERNEL_FRAME}.get(
+        tool, _FAULT_FRAME
+    )
     match = form.match(line)
     if match is None:
         return None
@@ -194,7 +218,7 @@ def _of_kernel(section: Section) -> _Thread | None:
 READER = Reader(
     "process-stacks",
     read,
-    markers=('): "MainThread"', "(most recent call first):", " (LWP ", "Pyspy dump for PID"),
+    markers=('): "MainThread"', "(most recent call first):", " (LWP ", "Pyspy dump for PID", _INTERRUPT),
     commands=("py-spy dump", "cat /proc/", "gdb "),
-    context=(3, 40),
+    context=(60, 40),
 )

@@ -35,6 +35,7 @@ _ABOUT: tuple[tuple[Activity, str], ...] = (
         r"Pack|Flatten|Sort\b|Drop|Add(?:ing)? |Truncat|Convert|Applying|Group|Cast|Prepar|[Pp]reprocess",
     ),
     ("preprocess", r"Formatting|Encoding|Creating json|Extracting|Loading dataset"),
+    ("save", r"Consolidat|Saving|Exporting|Merging|Writing"),
     ("train", r"Epoch|[Tt]rain|Steps?\b|Iteration|Validat|Sanity|Evaluat|[Ll]oss"),
 )
 _FORMS = tuple((activity, regex(text)) for activity, text in _ABOUT)

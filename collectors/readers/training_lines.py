@@ -18,6 +18,7 @@ _LOSS = rf"(?:\[[\d :.,-]{{8,30}}\] |[\d :.,-]{{8,30}} I \[\S{{1,60}}\] )?{_COUN
 _LINES: tuple[tuple[Framework, Milestone, str], ...] = (
     ("torch", "launched", r"Starting elastic_operator with launch configs:"),
     ("torch", "launched", r"Setting OMP_NUM_THREADS environment variable for each process to be \d"),
+    ("torch", "launched", r"Starting job: \S"),
     ("torch", "distributed-begin", r"\[\w{1,40}\] Rendezvous'ing worker group"),
     ("torch", "distributed-end", r"\[\w{1,40}\] Rendezvous complete for workers"),
     ("torch", "compile-begin", r"Using [/~.]\S{0,300} as PyTorch extensions root\.\.\."),
@@ -53,6 +54,8 @@ _LINES: tuple[tuple[Framework, Milestone, str], ...] = (
     ("ray", "launched", r"Started a local Ray instance\."),
     ("ray", "launched", r"Connecting to existing Ray cluster at address: "),
     ("ray", "distributed-begin", r"Setting up process group for: \S{3,80} \[rank=(?P<ray>\d{1,6}), world"),
+    ("ray", "training", r"step:\d{1,9} - (?:\w{1,40}[/-])?\w{1,40}/\w{1,60}:"),
+    ("other", "training", r"Train(?:ing)?(?: epochs?| steps?)?\b.{0,30}: {1,4}(?!0%)\d{1,3}%\|"),
     ("other", "training", _LOSS),
     ("other", "training", r" {0,8}\d{1,9}/\d{1,9} \[[=>.]{5,60}\] - .{0,60}\bloss: "),
 )  # fmt: skip
@@ -77,10 +80,23 @@ MARKERS = (
         "Started a local Ray instance",
         "Setting up process group",
     ),
+    *("Starting job: ", " - actor/", " - global_seqlen/", " - train/loss:"),
     *("Connecting to existing Ray clust", "'train_runtime'", "`Trainer.fit` stopped"),
 )
 """What names a start; rare in any log."""
-BUSY = ("iteration", "'loss': ", ", skipped=", "steps: ", "Epoch ", "epoch", "step", "ep ", "Batch ", " - loss: ")
+BUSY = (
+    "iteration",
+    "'loss': ",
+    ", skipped=",
+    "steps: ",
+    "Epoch ",
+    "epoch",
+    "Train",
+    "step",
+    "ep ",
+    "Batch ",
+    " - loss: ",
+)
 """What may name a step of a training; looked for only where a start was named."""
 ENDS = ("Root Cause (first", "exits with return", "ChildFailed", "slurmstepd: error", "closing signal", "srun: ")
 FIRST_STEPS = tuple(

@@ -56,6 +56,7 @@ class HubProblem(Fact):
 FrameworkErrorClass: TypeAlias = Literal[
     "memory-unbalanced", "kv-cache-too-small", "no-memory-for-cache", "gpu-memory-occupied", "host-memory-kill",
     "cuda-after-fork", "spawn-without-main", "invalid-device-ordinal", "no-visible-gpu", "too-few-gpus",
+    "placement-group-waits",
     "world-size-not-divisible", "heads-not-divisible", "size-not-divisible", "batch-sizes-disagree",
     "engine-world-size", "collectives-differ", "launcher-not-used", "launch-option", "launcher-tool-missing",
     "srun-not-used", "slurm-tasks-differ",

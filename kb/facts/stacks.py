@@ -30,7 +30,7 @@ class ProcessStack(Fact):
 
     where: StackPlace
     """What it is doing, judged by its innermost frames."""
-    tool: Literal["py-spy", "faulthandler", "gdb", "kernel"]
+    tool: Literal["py-spy", "faulthandler", "gdb", "kernel", "traceback"]
     pid: int | None = None
     """Of the first."""
     rank: str | None = None
