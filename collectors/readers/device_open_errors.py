@@ -40,6 +40,10 @@ _FORMS = (
         rf"(?:\w{{1,20}} ){{0,6}}{_PATH}[^:]{{0,40}}: {_SAYS}"
     ),
 )
+_AVC = regex(
+    r"avc:  ?denied  ?\{ [\w ]{3,60} \} for .{0,200}?\bname=\"(?P<name>nvidia[\w-]{0,40})\".{0,300}?\btclass=chr_file"
+    r"(?: permissive=(?P<permissive>[01]))?"
+)
 _NOT_OPENED = frozenset(("ls", "stat", "chmod", "chown", "rm", "mknod", "find", "lsof", "fuser"))
 """Programs that look at the file and don't open it."""
 
@@ -71,6 +75,10 @@ def read(section: Section) -> Iterator[Reading]:
 
 
 def _failure(text: str) -> tuple[NodeClass, OpenError, str, str | None] | None:
+    refused = _AVC.search(text)
+    if refused:
+        path = f"/dev/{refused['name']}"
+        return None if refused["permissive"] == "1" else (node_class(path), "permission-denied", path, "selinux")
     for form in _FORMS:
         match = form.search(text) if form is _FORMS[0] else form.match(text.lstrip())
         if match is None:

@@ -97,6 +97,6 @@ def _take(found: _Found, text: str, index: int) -> None:
 READER = Reader(
     "driver-mounts",
     read,
-    markers=("/dev/nvidiactl", "libnvidia-ml.so.", "/usr/bin/nvidia-smi", "/proc/driver/nvidia "),
-    commands=("mount", "cat /proc/self/mountinfo", "cat /proc/mounts", "cat /proc/self/mounts"),
+    markers=("/dev/nvidiactl", "libnvidia-ml.so.", "/usr/bin/nvidia-smi", "/proc/driver/nvidia ", "//deleted "),
+    commands=("mount", "grep libcuda /proc/self/mountinfo", "grep nvidia /proc/self/mountinfo", "cat /proc/self/mountinfo", "cat /proc/mounts", "cat /proc/self/mounts"),
 )

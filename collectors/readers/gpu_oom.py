@@ -136,6 +136,7 @@ def _torch(text: str, rank: str | None, tried: re.Match[str]) -> GpuOom:
     if others is None and None not in {own, free, total}:
         others = max(total - free - own - CONTEXT_MIB, 0)  # type: ignore[operator]
     return GpuOom(
+        most_held_by=None if own is None or others is None else "others" if others > own else "own",
         rank=rank,
         gpu=int(device[1]) if device else None,
         requested_mib=_mib(tried[1], tried[2]) if tried[1] else None,

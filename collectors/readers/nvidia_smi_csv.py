@@ -76,14 +76,24 @@ def read(section: Section) -> Iterator[Reading]:
             uncorrected=causes["Double Bit ECC"],
         )
         yield section.observe(fact, first, last)
-    if rows.count:
-        number, line = rows.count
+    whole = _SELECTED.search(command_of(section)) is None and not rows.is_cut
+    counted = rows.count or (_listed(rows) if whole else None)
+    if counted:
+        number, line = counted
         yield section.observe(GpuCount(seen_by="driver", count=number, reported_by="nvidia-smi"), line)
         yield section.looked(GpuCount)
-    whole = _SELECTED.search(command_of(section)) is None and not rows.is_cut
     yield from looked_of(section, reports, whole=whole)
     if rows.processes:
         yield section.looked(GpuProcess, complete=False, reason="not-collected")
+
+
+def _listed(rows: _Rows) -> tuple[int, int] | None:
+    """How many GPUs the list shows, if it is numbered from 0 without a gap, and its last line."""
+    indices = {report.index for report in rows.gpus.values()}
+    if not indices or indices != set(range(len(rows.gpus))):
+        return None
+    lines = [line for report in rows.gpus.values() for _, line in report.values.values()]
+    return (len(indices), max(lines)) if lines else None
 
 
 def _read_rows(section: Section) -> _Rows:
