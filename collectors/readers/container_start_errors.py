@@ -75,7 +75,8 @@ _OF_CDI: tuple[tuple[StartProblem, str], ...] = (
     (
         "cdi-stale",
         (
-            r"(?:failed to fulfil mount request: open|cannot stat `?|error stat'ing file `?|error mounting \\?\"|failed to stat) ?"
+            r"(?:failed to fulfil mount request: open|cannot stat `?|error stat'ing file `?"
+            r"|error mounting \\?\"|failed to stat) ?"
             rf"(?P<detail>{_LIBRARY})[^:]{{0,200}}: .{{0,160}}?no such file"
         ),
     ),

@@ -41,7 +41,8 @@ _FORMS = (
     ),
 )
 _AVC = regex(
-    r"avc:  ?denied  ?\{ [\w ]{3,60} \} for .{0,200}?\bname=\"(?P<name>nvidia[\w-]{0,40})\".{0,300}?\btclass=chr_file"
+    r"avc:  ?denied  ?\{ [\w ]{3,60} \} for .{0,200}?\bname=\"(?P<name>nvidia[\w-]{0,40})\""
+    r".{0,300}?\btclass=chr_file"
     r"(?: permissive=(?P<permissive>[01]))?"
 )
 _NOT_OPENED = frozenset(("ls", "stat", "chmod", "chown", "rm", "mknod", "find", "lsof", "fuser"))
@@ -61,7 +62,7 @@ class _Failure:
 def read(section: Section) -> Iterator[Reading]:
     """DeviceOpenError for each class of node and error."""
     failures: dict[tuple[NodeClass, OpenError], _Failure] = {}
-    for index, line in section.matching("/dev/nvidia", "/dev/dxg", "/dev/infiniband"):
+    for index, line in section.matching("/dev/nvidia", "/dev/dxg", "/dev/infiniband", "tclass=chr_file"):
         text = without_launcher(after_progress(line[:MOST_COLUMNS])).text
         found = _failure(text)
         if found:
@@ -99,6 +100,7 @@ READER = Reader(
     read,
     markers=(
         "could not open the device file /dev/nvidia",
+        "tclass=chr_file",
         '"/dev/nvidia',
         "'/dev/nvidia",
         ": /dev/nvidia",

@@ -98,5 +98,12 @@ READER = Reader(
     "driver-mounts",
     read,
     markers=("/dev/nvidiactl", "libnvidia-ml.so.", "/usr/bin/nvidia-smi", "/proc/driver/nvidia ", "//deleted "),
-    commands=("mount", "grep libcuda /proc/self/mountinfo", "grep nvidia /proc/self/mountinfo", "cat /proc/self/mountinfo", "cat /proc/mounts", "cat /proc/self/mounts"),
+    commands=(
+        "mount",
+        "grep libcuda /proc/self/mountinfo",
+        "grep nvidia /proc/self/mountinfo",
+        "cat /proc/self/mountinfo",
+        "cat /proc/mounts",
+        "cat /proc/self/mounts",
+    ),
 )

@@ -25,8 +25,9 @@ _ELAPSED = regex(r".{0,200}\s(?P<minutes>\d{1,3}):(?P<seconds>\d{2})[.,]\d{1,2}\
 _TOTAL = regex(r".{0,200} cpu (?:(?P<minutes>\d{1,3}):)?(?P<seconds>\d{1,3})[.,]\d{1,3} total\s*$")
 _TOOLS = ("nvidia-smi", "deviceQuery", "torch.cuda.")
 _TIMED = regex(
-    r"(?:time|/usr/bin/time(?: -p)?) (?:sudo )?(?:(?:\S{1,60}/)?nvidia-smi\b(?!.{0,80}(?:-l\b|--loop|-lms|dmon|pmon))"
-    r"|(?:\S{1,60}/)?deviceQuery\b|\S{0,60}python[\d.]{0,5} -c [\"']import torch; ?torch\.cuda\.(?:init|is_available|device_count)"
+    r"(?:time|/usr/bin/time(?: -p)?) (?:sudo )?"
+    r"(?:(?:\S{1,60}/)?nvidia-smi\b(?!.{0,80}(?:-l\b|--loop|-lms|dmon|pmon))|(?:\S{1,60}/)?deviceQuery\b"
+    r"|\S{0,60}python[\d.]{0,5} -c [\"']import torch; ?torch\.cuda\.(?:init|is_available|device_count)"
     r"\(\)[\"'])"
 )
 

@@ -24,7 +24,8 @@ _IN_USE = regex(
     rf"Unable to (?:enable|disable) MIG [Mm]ode for GPU (?P<bdf>{BDF}): (?:In use by another client|Insufficient)"
 )
 _NONE = regex(
-    r"(?:No (?:GPU|compute) instances found: Not Found|No MIG devices found|No MIG-enabled devices found|Failed to initialize CUDA: no MIG device)\.?\s*$"
+    r"(?:No (?:GPU|compute) instances found: Not Found"
+    r"|No MIG devices found|No MIG-enabled devices found|Failed to initialize CUDA: no MIG device)\.?\s*$"
 )
 _APPLY = regex(r"(?:FATA\[\d{1,6}\] |time=.{1,60} level=fatal msg=\"?)?Error applying MIG configuration\b.{0,200}")
 _NOT_RESET = regex(rf"\s{{0,8}}GPU (?P<bdf>{BDF}): In use by another client\s*$")

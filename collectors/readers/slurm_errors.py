@@ -19,7 +19,7 @@ from kb.evidence import Reader, Reading, Section
 from kb.facts.services import SlurmClass, SlurmError
 
 _SPOKEN = regex(
-    r"(?P<program>srun|sbatch|salloc|slurmstepd|slurmd|slurmctld|sacct|scontrol)(?:-\w{1,40})?: "
+    r"(?P<program>srun|sbatch|salloc|slurmstepd|slurmd|slurmctld|sacct|scontrol)(?:-\w{1,40})?(?:\[\d{1,8}\])?: "
     r"(?:error|fatal): (?P<text>.{3,})"
 )
 _LOGGED = regex(
@@ -47,7 +47,7 @@ _BY_WORD = tuple((class_, regex(words)) for class_, words in _CLASSES)
 _OF_TASKS = regex(r"\S{1,64}: tasks? \d")
 _MARKERS = (
     *("srun: error", "srun: fatal", "sbatch: error", "salloc: error"),
-    *("slurmstepd: error", "slurmd: error", "slurmd: fatal"),
+    *("slurmstepd: error", "slurmd: error", "slurmd: fatal", "]: error: ", "]: fatal: "),
 )
 _STARTS = regex(r"slurm(?:ctl)?d version \S{3,20} started")
 _IN_LOG = ("] error: ", "] fatal: ")
