@@ -79,7 +79,10 @@ def _failure(text: str) -> tuple[NodeClass, OpenError, str, str | None] | None:
     refused = _AVC.search(text)
     if refused:
         path = f"/dev/{refused['name']}"
-        return None if refused["permissive"] == "1" else (node_class(path), "permission-denied", path, "selinux")
+        class_ = node_class(path)
+        if refused["permissive"] == "1" or class_ is None:
+            return None
+        return class_, "permission-denied", path, "selinux"
     for form in _FORMS:
         match = form.search(text) if form is _FORMS[0] else form.match(text.lstrip())
         if match is None:

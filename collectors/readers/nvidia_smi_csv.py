@@ -90,7 +90,8 @@ def read(section: Section) -> Iterator[Reading]:
 def _listed(rows: _Rows) -> tuple[int, int] | None:
     """How many GPUs the list shows, if it is numbered from 0 without a gap, and its last line."""
     indices = {report.index for report in rows.gpus.values()}
-    if not indices or indices != set(range(len(rows.gpus))):
+    named = all(report.bdf or "uuid" in report.values for report in rows.gpus.values())
+    if not indices or not named or indices != set(range(len(rows.gpus))):
         return None
     lines = [line for report in rows.gpus.values() for _, line in report.values.values()]
     return (len(indices), max(lines)) if lines else None
