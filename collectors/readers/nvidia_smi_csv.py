@@ -77,24 +77,13 @@ def read(section: Section) -> Iterator[Reading]:
         )
         yield section.observe(fact, first, last)
     whole = _SELECTED.search(command_of(section)) is None and not rows.is_cut
-    counted = rows.count or (_listed(rows) if whole else None)
-    if counted:
-        number, line = counted
+    if rows.count:
+        number, line = rows.count
         yield section.observe(GpuCount(seen_by="driver", count=number, reported_by="nvidia-smi"), line)
         yield section.looked(GpuCount)
     yield from looked_of(section, reports, whole=whole)
     if rows.processes:
         yield section.looked(GpuProcess, complete=False, reason="not-collected")
-
-
-def _listed(rows: _Rows) -> tuple[int, int] | None:
-    """How many GPUs the list shows, if it is numbered from 0 without a gap, and its last line."""
-    indices = {report.index for report in rows.gpus.values()}
-    named = all(report.bdf or "uuid" in report.values for report in rows.gpus.values())
-    if not indices or not named or indices != set(range(len(rows.gpus))):
-        return None
-    lines = [line for report in rows.gpus.values() for _, line in report.values.values()]
-    return (len(indices), max(lines)) if lines else None
 
 
 def _read_rows(section: Section) -> _Rows:
