@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from collectors.combiners import Facts, derived, looked_at
 from kb.evidence import Observed, Reading
+from kb.facts import version_key
 from kb.facts.conclusion import Disagreement
-from kb.facts.driver import ApiMismatch, KernelModule, NvidiaSmi, NvmlError
+from kb.facts.driver import ApiMismatch, KernelModule, NvidiaSmi, NvmlError, RefusedClient
 
 
 def combine(facts: Facts) -> Iterator[Reading]:
@@ -25,6 +26,7 @@ def combine(facts: Facts) -> Iterator[Reading]:
     if not any(module.loaded and module.version for module, _ in reported):
         yield from _implied(facts)
     yield from looked_at(facts, KernelModule, NvidiaSmi)
+    yield from _refused(facts)
     yield from _disagreement([(m, o) for m, o in reported if m.loaded and m.version])
 
 
@@ -37,6 +39,24 @@ def _implied(facts: Facts) -> Iterator[Observed]:
         if error.problem == "version-mismatch":
             yield derived(KernelModule(reported_by="other"), [observed])
             return
+
+
+def _refused(facts: Facts) -> Iterator[Reading]:
+    """NVML errors that the tools which work don't belong to: each release once."""
+    answers = [(smi, observed) for smi, observed in facts.of(NvidiaSmi) if smi.tool_version and smi.driver_version]
+    seen: set[str] = set()
+    for error, observed in facts.of(NvmlError):
+        version = error.library_version
+        if error.problem != "version-mismatch" or not version or version in seen or not answers:
+            continue
+        if any(f"{smi.tool_version}.".startswith(f"{version}.") for smi, _ in answers):
+            continue
+        seen.add(version)
+        smi, of_smi = answers[0]
+        driver = smi.driver_version or ""
+        older = (version_key(version) or 0) < (version_key(driver) or 0)
+        fact = RefusedClient(library_version=version, module_version=driver, older=older)
+        yield derived(fact, [observed, of_smi])
 
 
 def _disagreement(reported: list[tuple[KernelModule, Observed]]) -> Iterator[Reading]:

@@ -64,10 +64,11 @@ _OF_SAMPLES: tuple[_Form, ...] = (
 )
 _OF_OTHERS: tuple[_Form, ...] = (
     (False, None, rf"(?:[\w.]{{1,80}}Error: )?(?P<name>cudaError[A-Z]\w{{2,60}}): {_SAID}"),
+    (False, None, rf"{_RAISED}.{{0,300}}?[=:('] ?(?P<name>CUDA_ERROR_[A-Z_]{{3,60}}|cudaError[A-Z]\w{{2,60}})"),
     (False, None, rf".{{0,200}}?{_BEFORE_NAME}(?P<name>CUDA_ERROR_[A-Z_]{{3,60}})"),
     (False, None, rf"(?:C\+\+ exception with description \")?{_PLACE}: Cu failure: (?P<said>[\w ]{{3,80}})"),
     (True, None, r".{0,200}[Ff]ailed call to cuInit: (?:\w{3,20}: CUDA error: )?(?P<said>[\w .:]{3,120})"),
-    (False, None, rf"(?:.{{0,120}}: )?CUDA (?:failure|error) {_NUMBER}: (?P<said>[\w ]{{3,120}})"),
+    (False, None, rf"(?:.{{0,120}}:\s{{1,4}})?CUDA (?:failure|error) {_NUMBER}: (?P<said>[\w ]{{3,120}})"),
     (False, None, rf"{_RAISED}CUDART error: {_SAID}"),
     (True, None, r".{0,200}?ggml_cuda_init: failed to initialize CUDA: (?P<said>[\w ]{3,120})"),
     (True, None, r"Couldn't init CUDA: Error \(\S{1,100}\): (?P<said>[\w ]{3,120})"),

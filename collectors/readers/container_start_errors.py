@@ -75,7 +75,8 @@ _OF_CDI: tuple[tuple[StartProblem, str], ...] = (
     (
         "cdi-stale",
         (
-            r"(?:failed to fulfil mount request: open|cannot stat `?|error mounting \\?\"|failed to stat) ?"
+            r"(?:failed to fulfil mount request: open|cannot stat `?|error stat'ing file `?"
+            r"|error mounting \\?\"|failed to stat) ?"
             rf"(?P<detail>{_LIBRARY})[^:]{{0,200}}: .{{0,160}}?no such file"
         ),
     ),
@@ -99,7 +100,7 @@ _MARKERS = (
     *("nknown runtime specified", "nknown or invalid runtime name", '" is configured'),
     *("nvidia-container-cli: ", "nvidia-container-cli.real: ", "nvidia-container-runtime", "nvidia-ctk"),
     *("unresolvable CDI device", "failed to stat CDI host device", "failed to fulfil mount request"),
-    *("error gathering device information", "cannot stat `/usr", "error mounting "),
+    *("error gathering device information", "cannot stat `/usr", "error mounting ", "error stat'ing file "),
 )
 
 

@@ -40,6 +40,11 @@ _FORMS = (
         rf"(?:\w{{1,20}} ){{0,6}}{_PATH}[^:]{{0,40}}: {_SAYS}"
     ),
 )
+_AVC = regex(
+    r"avc:  ?denied  ?\{ [\w ]{3,60} \} for .{0,200}?\bname=\"(?P<name>nvidia[\w-]{0,40})\""
+    r".{0,300}?\btclass=chr_file"
+    r"(?: permissive=(?P<permissive>[01]))?"
+)
 _NOT_OPENED = frozenset(("ls", "stat", "chmod", "chown", "rm", "mknod", "find", "lsof", "fuser"))
 """Programs that look at the file and don't open it."""
 
@@ -57,7 +62,7 @@ class _Failure:
 def read(section: Section) -> Iterator[Reading]:
     """DeviceOpenError for each class of node and error."""
     failures: dict[tuple[NodeClass, OpenError], _Failure] = {}
-    for index, line in section.matching("/dev/nvidia", "/dev/dxg", "/dev/infiniband"):
+    for index, line in section.matching("/dev/nvidia", "/dev/dxg", "/dev/infiniband", "tclass=chr_file"):
         text = without_launcher(after_progress(line[:MOST_COLUMNS])).text
         found = _failure(text)
         if found:
@@ -71,6 +76,13 @@ def read(section: Section) -> Iterator[Reading]:
 
 
 def _failure(text: str) -> tuple[NodeClass, OpenError, str, str | None] | None:
+    refused = _AVC.search(text)
+    if refused:
+        path = f"/dev/{refused['name']}"
+        class_ = node_class(path)
+        if refused["permissive"] == "1" or class_ is None:
+            return None
+        return class_, "permission-denied", path, "selinux"
     for form in _FORMS:
         match = form.search(text) if form is _FORMS[0] else form.match(text.lstrip())
         if match is None:
@@ -91,6 +103,7 @@ READER = Reader(
     read,
     markers=(
         "could not open the device file /dev/nvidia",
+        "tclass=chr_file",
         '"/dev/nvidia',
         "'/dev/nvidia",
         ": /dev/nvidia",

@@ -54,7 +54,13 @@ _MARKERS = (
     *("NVRM: The NVIDIA", "NVRM: (PCI ID", "NVRM: installed in", "NVRM: fallen off", "NVRM: NVIDIA ", "NVRM: BAR"),
     *("NVRM: Open nvidia.ko is only ready", "NVRM: This is a 64-bit BAR", ": missing NVDEC0", ": added"),
     *("Legacy drivers", "NVRM: None of the", "NVRM: No ", "NVRM: ignoring the legacy", "RmInitAdapter failed!"),
-    *("already bound to", "necessary power cables", "Direct firmware load for nvidia", "No firmware image found"),
+    *(
+        "legacy Linux graphics",
+        "already bound to",
+        "necessary power cables",
+        "Direct firmware load for nvidia",
+        "No firmware image found",
+    ),
     *("Cannot initialize GSP firmware RM", "NVRM: FATAL", "NVRM: Fatal Error", "NVRM: request_mem_region failed"),
     *("Can't find an IRQ", "No interrupts of any type", "request_free_mem_region() err", ": Unknown symbol "),
     *(

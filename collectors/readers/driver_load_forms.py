@@ -87,6 +87,12 @@ BY_KERNEL = (
 
 BY_PROGRAM = (
     _form(
+        r"WARNING: The NVIDIA .{3,80} GPU installed in this system is supported through the NVIDIA "
+        r"(?P<code>\d{2,3}\.xx) [Ll]egacy",
+        "legacy-gpu",
+        "installer",
+    ),
+    _form(
         r"(?:modprobe|insmod): (?:ERROR: )?could not insert (?:module )?'?(?:\S{1,200}/)?"
         r"(?P<module>nvidia[\w-]{0,20})(?:\.ko\S{0,4})?'?: (?P<code>[A-Z][\w ,()-]{3,60})\s*$",
         "insert-failed",

@@ -27,7 +27,7 @@ _LIBRARY = regex(
     r"/\S{0,300}/(?P<stem>lib(?:cuda|nvidia-[\w-]{1,40}|nvcuvid))\.so\.(?P<version>\d{3}(?:\.\d{1,4}){1,2})$"
 )
 _DELETED = "//deleted"
-_SELECTS = regex(r"\|\s{0,4}(?:grep|egrep|awk|rg|sed)\b(?P<pattern>.{0,200})")
+_SELECTS = regex(r"(?:^|\|\s{0,4})(?:grep|egrep|awk|rg|sed)\b(?P<pattern>.{0,200})")
 
 
 @dataclass
@@ -97,6 +97,13 @@ def _take(found: _Found, text: str, index: int) -> None:
 READER = Reader(
     "driver-mounts",
     read,
-    markers=("/dev/nvidiactl", "libnvidia-ml.so.", "/usr/bin/nvidia-smi", "/proc/driver/nvidia "),
-    commands=("mount", "cat /proc/self/mountinfo", "cat /proc/mounts", "cat /proc/self/mounts"),
+    markers=("/dev/nvidiactl", "libnvidia-ml.so.", "/usr/bin/nvidia-smi", "/proc/driver/nvidia ", "//deleted "),
+    commands=(
+        "mount",
+        "grep libcuda /proc/self/mountinfo",
+        "grep nvidia /proc/self/mountinfo",
+        "cat /proc/self/mountinfo",
+        "cat /proc/mounts",
+        "cat /proc/self/mounts",
+    ),
 )

@@ -23,8 +23,12 @@ _HOOK = regex(r"nvidia-container-cli(?:\.real)?: (?:initialization error: )?driv
 _REAL = regex(r"real\s{1,8}(?P<minutes>\d{1,3})m(?P<seconds>\d{1,2})[.,]\d{1,3}s\s*$")
 _ELAPSED = regex(r".{0,200}\s(?P<minutes>\d{1,3}):(?P<seconds>\d{2})[.,]\d{1,2}\s?elapsed")
 _TOTAL = regex(r".{0,200} cpu (?:(?P<minutes>\d{1,3}):)?(?P<seconds>\d{1,3})[.,]\d{1,3} total\s*$")
+_TOOLS = ("nvidia-smi", "deviceQuery", "torch.cuda.")
 _TIMED = regex(
-    r"(?:time|/usr/bin/time(?: -p)?) (?:sudo )?(?:\S{1,60}/)?nvidia-smi\b(?!.{0,80}(?:-l\b|--loop|-lms|dmon|pmon))"
+    r"(?:time|/usr/bin/time(?: -p)?) (?:sudo )?"
+    r"(?:(?:\S{1,60}/)?nvidia-smi\b(?!.{0,80}(?:-l\b|--loop|-lms|dmon|pmon))|(?:\S{1,60}/)?deviceQuery\b"
+    r"|\S{0,60}python[\d.]{0,5} -c [\"']import torch; ?torch\.cuda\.(?:init|is_available|device_count)"
+    r"\(\)[\"'])"
 )
 
 
@@ -56,7 +60,7 @@ def _slowest(section: Section) -> tuple[int, int] | None:
     timed = _TIMED.match((section.command or "").strip()[:300]) is not None
     longest: tuple[int, int] | None = None
     for index, line in enumerate(section.lines):
-        if "nvidia-smi" in line[:300]:
+        if any(tool in line[:300] for tool in _TOOLS):
             lead, _, rest = line[:300].partition("time ")
             after_prompt = is_lead(lead) or lead.rstrip().endswith(("$", "#", "%"))
             if rest and after_prompt:
@@ -76,5 +80,5 @@ READER = Reader(
     "driver-teardown",
     read,
     markers=("persistence mode is disabled on", "error: timed out", "time nvidia-smi", "time sudo nvidia-smi"),
-    commands=("time nvidia-smi", "time sudo nvidia-smi", "/usr/bin/time"),
+    commands=("time nvidia-smi", "time sudo nvidia-smi", "/usr/bin/time", "time ./deviceQuery", "time python"),
 )

@@ -62,6 +62,10 @@ _AT_FIRST_HAND: tuple[tuple[ErrorClass, str], ...] = (
         "gpu-memory",
         r"CUDA_ERROR_OUT_OF_MEMORY|cuda failure.{0,12}'out of memory'|failed to cuda (?:m|c)alloc",
     ),
+    (
+        "gpu-memory",
+        r"OOM when allocating tensor with shape.{0,300}GPU|RESOURCE_EXHAUSTED: Out of memory (?:while|allocating)",
+    ),
     ("gpu-memory", r"no available memory for the cache|mem-fraction-static|less than desired GPU memory"),
     ("gpu-memory", r"memory capacity is unbalanced|larger than the (?:maximum|available).{0,40}KV cache"),
     ("port", r"EADDRINUSE|address already in use|port \d+ is (?:already )?in use|another process is utilizing it"),

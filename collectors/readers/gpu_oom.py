@@ -47,12 +47,19 @@ _NO_ROOM = regex(
     r"|No available memory for the cache blocks|To serve at least one request with the models?'s max seq len"
     r"|The model's max seq len \(\d{1,9}\) is larger than the maximum number of tokens)"
 )
+_OTHER = regex(
+    r"(?:[\w.]{0,80}ResourceExhaustedError: .{0,200}?OOM when allocating tensor with shape.{0,300}GPU"
+    r"|[\w.]{0,80}(?:XlaRuntimeError|JaxRuntimeError): RESOURCE_EXHAUSTED: Out of memory "
+    r"(?:while trying to allocate|allocating) "
+    r"(?P<bytes>\d{1,15}) bytes)"
+)
 _NCCL = regex(r"Failed to CUDA (?:m|c)alloc (?:async )?(\d{1,15}) bytes|Cuda failure (?:\d{1,4} )?'out of memory'")
 _MIB = {"bytes": 1 / (1 << 20), "KiB": 1 / 1024, "MiB": 1.0, "GiB": 1024.0}
 
 _MARKERS = (
     *("CUDA out of memory", "CUDA error: out of memory", "cudaMalloc failed: out of memory"),
     *("Free memory on device", "increase --mem-fraction-static", "No available memory for the cache blocks"),
+    *("ResourceExhaustedError: ", "RESOURCE_EXHAUSTED: Out of memory"),
     *("To serve at least one request with", "is larger than the maximum number of tokens"),
 )
 _NCCL_MARKERS = ("Failed to CUDA malloc", "Failed to CUDA calloc", "'out of memory'")
@@ -101,6 +108,9 @@ def _fact(text: str, rank: str | None) -> GpuOom | None:
     if (program := _CUDA_PROGRAM.match(text)) is not None:
         gpu, mib = program["gpu"], program["mib"]
         return GpuOom(rank=rank, gpu=_int(gpu), requested_mib=_int(mib), reported_by="cuda")
+    if (other := _OTHER.match(text)) is not None:
+        size = other["bytes"]
+        return GpuOom(rank=rank, requested_mib=round(int(size) / (1 << 20)) if size else None, reported_by="other")
     if (held := _HELD.match(text)) is not None:
         free, total, wanted = (round(float(held[group]) * 1024) for group in (2, 3, 4))
         return GpuOom(
@@ -136,6 +146,7 @@ def _torch(text: str, rank: str | None, tried: re.Match[str]) -> GpuOom:
     if others is None and None not in {own, free, total}:
         others = max(total - free - own - CONTEXT_MIB, 0)  # type: ignore[operator]
     return GpuOom(
+        most_held_by=None if own is None or others is None else "others" if others > own else "own",
         rank=rank,
         gpu=int(device[1]) if device else None,
         requested_mib=_mib(tried[1], tried[2]) if tried[1] else None,

@@ -24,8 +24,11 @@ _IN_USE = regex(
     rf"Unable to (?:enable|disable) MIG [Mm]ode for GPU (?P<bdf>{BDF}): (?:In use by another client|Insufficient)"
 )
 _NONE = regex(
-    r"(?:No MIG devices found|No MIG-enabled devices found|Failed to initialize CUDA: no MIG device)\.?\s*$"
+    r"(?:No (?:GPU|compute) instances found: Not Found"
+    r"|No MIG devices found|No MIG-enabled devices found|Failed to initialize CUDA: no MIG device)\.?\s*$"
 )
+_APPLY = regex(r"(?:FATA\[\d{1,6}\] |time=.{1,60} level=fatal msg=\"?)?Error applying MIG configuration\b.{0,200}")
+_NOT_RESET = regex(rf"\s{{0,8}}GPU (?P<bdf>{BDF}): In use by another client\s*$")
 _NUMBER = regex(r"invalid literal for int\(\) with base 10: '(?:MIG-[\w/-]{4,100})")
 _MARKERS = (
     "in pending enable state",
@@ -33,20 +36,31 @@ _MARKERS = (
     "MIG mode for GPU",
     "MIG Mode for GPU",
     "No MIG",
+    "instances found: Not Found",
     "'MIG-",
+    "Error applying MIG",
 )
 
 
 def read(section: Section) -> Iterator[Reading]:
     """MigTrouble for each problem and GPU once."""
     seen: set[tuple[str, str | None]] = set()
+    busy = next((line.strip() for line in section.lines if _NOT_RESET.match(line[:200])), None)
     for index, whole in section.matching(*_MARKERS):
-        fact = _fact(whole[:600])
+        fact = _of_apply(whole[:600], busy) or _fact(whole[:600])
         if fact and (fact.problem, fact.bdf) not in seen and len(seen) < 64:
             seen.add((fact.problem, fact.bdf))
             yield section.observe(fact, index)
     if seen:
         yield section.looked(MigTrouble, complete=False, reason="not-collected")
+
+
+def _of_apply(line: str, busy: str | None) -> MigTrouble | None:
+    """A configuration that nvidia-mig-parted could not apply, for GPUs that are in use if it listed such."""
+    match = _APPLY.match(line.strip())
+    if match is None:
+        return None
+    return MigTrouble(problem="in-use" if busy else "mode-pending", text=match[0][:200])
 
 
 def _fact(line: str) -> MigTrouble | None:

@@ -27,7 +27,7 @@ _PATH = regex(
 _FIELD = regex(r"(?P<key>[a-z_]{4,20}):\s{1,20}(?P<value>\S.{0,400})?$")
 _KEYS = frozenset({"filename", "version", "license", "vermagic", "name"})
 _ABSENT = regex(r"modinfo: ERROR: (?:Module|could not get modinfo from) '?nvidia'?\b")
-_ASKS = regex(r"modinfo\s(?:.{0,60}\s)?nvidia(?=\s|$)")
+_ASKS = regex(r"modinfo\s(?:.{0,60}\s)?nvidia(?:-current|-open)?(?=\s|$)")
 _ASKS_FIELD = regex(r"modinfo (?:-F ?|--field[= ])(?P<key>version|license|vermagic) nvidia\s*$")
 _DKMS = regex(
     r"(?P<name>nvidia(?:-(?:open|srv|current|current-open|tesla|legacy)[\w-]{0,20})?)(?:/|, )(?P<version>"

@@ -76,11 +76,11 @@ def read(section: Section) -> Iterator[Reading]:
             uncorrected=causes["Double Bit ECC"],
         )
         yield section.observe(fact, first, last)
+    whole = _SELECTED.search(command_of(section)) is None and not rows.is_cut
     if rows.count:
         number, line = rows.count
         yield section.observe(GpuCount(seen_by="driver", count=number, reported_by="nvidia-smi"), line)
         yield section.looked(GpuCount)
-    whole = _SELECTED.search(command_of(section)) is None and not rows.is_cut
     yield from looked_of(section, reports, whole=whole)
     if rows.processes:
         yield section.looked(GpuProcess, complete=False, reason="not-collected")

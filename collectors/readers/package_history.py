@@ -108,8 +108,14 @@ def _event(
         role=meaning.role,
         from_version=old,
         to_version=new,
+        to_upstream=_upstream(name, new, arch_linux=arch_linux),
         time=time,
     )
+
+
+def _upstream(name: str, version: str | None, *, arch_linux: bool) -> str | None:
+    meaning = meaning_of(name, version, arch_linux=arch_linux) if version else None
+    return meaning.upstream if meaning else None
 
 
 def _of_apt(text: str, action: str, time: str | None) -> Iterator[PackageEvent]:

@@ -35,6 +35,7 @@ _BANDWIDTH = regex(
     rf"(?P<speed>[\d.]{{1,4}}) GT/s PCIe x(?P<width>\d{{1,2}}) link at (?P<at>{BDF}) "
     r"\(capable of [\d.]{1,8} Gb/s with (?P<most>[\d.]{1,4}) GT/s PCIe x(?P<lanes>\d{1,2}) link\)"
 )
+_GPU = regex(rf"pci (?P<bdf>{BDF}): \[10de:[0-9a-f]{{4}}\] type 00 class (?:0x03(?:00|02)00)")
 _MIB = 1 << 20
 _MOST = 1024
 
@@ -58,7 +59,11 @@ def read(section: Section) -> Iterator[Reading]:
     log = KernelLog(section)
     bars: dict[tuple[_Place, BootId], _State] = {}
     limited: dict[tuple[str, BootId], tuple[LogLine, re.Match[str]]] = {}
-    for line in log.lines(": BAR ", "claim BAR ", "available PCIe bandwidth, limited"):
+    gpus: set[str] = set()
+    for line in log.lines(": BAR ", "claim BAR ", "available PCIe bandwidth, limited", ": [10de:"):
+        gpu = _GPU.search(line.text)
+        if gpu and line.by_kernel(gpu.start()):
+            gpus.add(normal(gpu["bdf"]))
         bar = _BAR.search(line.text)
         if bar and line.by_kernel(bar.start()) and len(bars) < _MOST:
             place = _Place(normal(bar["bdf"]), int(bar["bar"]))
@@ -67,7 +72,7 @@ def read(section: Section) -> Iterator[Reading]:
         if limit and line.by_kernel(limit.start()) and len(limited) < _MOST:
             limited[normal(limit["bdf"]), line.boot] = (line, limit)
     seen: set[BarProblem | PcieBandwidth] = set()
-    for fact, index in (*_problems(log, bars), *_limits(log, limited)):
+    for fact, index in (*_problems(log, bars, gpus), *_limits(log, limited)):
         if fact not in seen:
             seen.add(fact)
             yield section.observe(fact, index)
@@ -90,13 +95,18 @@ def _state(line: LogLine, match: re.Match[str], before: _State | None) -> _State
 
 
 def _problems(
-    log: KernelLog, bars: dict[tuple[_Place, BootId], _State]
+    log: KernelLog, bars: dict[tuple[_Place, BootId], _State], gpus: set[str]
 ) -> Iterator[tuple[BarProblem | PcieBandwidth, int]]:
     for (place, boot), state in bars.items():
         if state.problem is not None:
             which = log.which(boot, state.line.stamp(state.start))
             fact = BarProblem(
-                bdf=place.bdf, bar=place.bar, problem=state.problem, size_mib=state.size_mib, boot=which
+                bdf=place.bdf,
+                bar=place.bar,
+                problem=state.problem,
+                size_mib=state.size_mib,
+                gpu=True if place.bdf in gpus else None,
+                boot=which,
             )
             yield fact, state.line.index
 

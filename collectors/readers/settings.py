@@ -58,13 +58,15 @@ _BY_FORM: dict[str, Origin] = {
 }
 
 
+_PRELOAD_FILE = "ld.so.preload"
+_LIBRARY = regex(r"\s{0,8}/\S{1,300}\.so[\w.]{0,20}\s*$")
 _Found = tuple[Origin, Assignment, Source]
 
 
 def read(section: Section) -> Iterator[Reading]:
     """One Setting for each variable and place; what is set again later in one place replaces what was before."""
     found: dict[tuple[str, Origin, bool], tuple[str, Source]] = {}
-    for origin, assignment, source in (*_in_command(section), *_in_lines(section)):
+    for origin, assignment, source in (*_in_command(section), *_in_lines(section), *_preloaded(section)):
         default = assignment.default or origin == "nccl.conf"
         key = (assignment.name, origin, default)
         if not (default and key in found):  # the first default holds, but the last value that is set
@@ -123,6 +125,15 @@ def _in_lines(section: Section) -> Iterator[_Found]:
         for assignment in assignments(text, listed=listed, in_environment_block=block is not None):
             origin = here or (listing if assignment.form == "plain" else _BY_FORM[assignment.form])
             yield origin, assignment, section.source(index)
+
+
+def _preloaded(section: Section) -> Iterator[_Found]:
+    """The libraries that /etc/ld.so.preload lists, which act on all programs as LD_PRELOAD on one."""
+    if _PRELOAD_FILE not in f"{section.path} {section.command or ''}":
+        return
+    for index, line in section.matching(".so"):
+        if _LIBRARY.match(line[:400]):
+            yield "image", Assignment("LD_PRELOAD", line.strip(), "plain"), section.source(index)
 
 
 def _pair(section: Section, index: int, name: str) -> Iterator[_Found]:
@@ -185,7 +196,7 @@ READER = Reader(
             "OMPI_MCA_",
             "FI_",
         ),
-        *("LD_LIBRARY_PATH", "LD_PRELOAD", "MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK="),
+        *("LD_LIBRARY_PATH", "LD_PRELOAD", "libvgpu.so", "MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK="),
         *(
             "SLURM_N",
             "SLURM_TASKS",

@@ -25,6 +25,7 @@ _SPOKEN = regex(
 _LOGGED = regex(
     r"\[(?:\d{4}-\d\d-\d\dT)?\d\d:\d\d:\d\d(?:\.\d{1,6})?\] (?:\[[\w.+]{1,40}\] )?(?:error|fatal): (?P<text>.{3,})"
 )
+_JOURNAL = regex(r".{6,120}?\s(?P<program>slurmd|slurmctld)\[\d{1,8}\]: (?:error|fatal): (?P<text>.{3,})")
 _CANCELLED = regex(r"\*\*\* (?:JOB|STEP) \S{1,40} ON (?P<node>\S{1,100}) (?:CANCELLED|FAILED)")
 _CLASSES: tuple[tuple[SlurmClass, str], ...] = (
     ("gres-missing", r"count (?:reported|too) low|count reported lower than configured"),
@@ -47,7 +48,7 @@ _BY_WORD = tuple((class_, regex(words)) for class_, words in _CLASSES)
 _OF_TASKS = regex(r"\S{1,64}: tasks? \d")
 _MARKERS = (
     *("srun: error", "srun: fatal", "sbatch: error", "salloc: error"),
-    *("slurmstepd: error", "slurmd: error", "slurmd: fatal"),
+    *("slurmstepd: error", "slurmd: error", "slurmd: fatal", "]: error: ", "]: fatal: "),
 )
 _STARTS = regex(r"slurm(?:ctl)?d version \S{3,20} started")
 _IN_LOG = ("] error: ", "] fatal: ")
@@ -71,7 +72,7 @@ def read(section: Section) -> Iterator[Reading]:
     is_log = is_log or any(_STARTS.search(line[:200]) for line in section.lines[:200])
     for index, whole in section.matching(*_MARKERS, "slurmctld: error", *(_IN_LOG if is_log else ())):
         text = without_launcher(whole[:MOST_COLUMNS]).text.strip()
-        spoken = _SPOKEN.match(text)
+        spoken = _SPOKEN.match(text) or _JOURNAL.match(whole[:MOST_COLUMNS])
         match = spoken or (_LOGGED.match(text) if is_log else None)
         if match is None or _OF_TASKS.match(match["text"]):
             continue

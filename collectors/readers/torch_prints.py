@@ -34,6 +34,8 @@ _VALUES = {name: regex(rf"(?:^|(?<=[\s:=,('\"]))(?:{value})(?=$|[\s,;)'\"])") fo
 _PYTHON = regex(r"(?:.{0,400}\s|\S{0,200}/)?python[\d.]{0,5} (?:-\w{1,4} ){0,3}-c\b")
 _NOISE = regex(r"\s|.{0,300}(?:Warning: |warnings\.warn)|\[[WEI]\d")
 _PROMPT = regex(r">>> (?:print\((?P<printed>.{1,300})\)|(?P<what>.{1,300}?))\s*$")
+_ON_GPU = regex(r"\btensor\(.{1,300}, device='cuda:\d{1,2}'\)")
+"""A value that was computed on a GPU."""
 _MOST_LINES = 40
 
 
@@ -54,6 +56,13 @@ def _of_command(section: Section) -> Iterator[Observed]:
     values, first, last = _matched(section.lines, asked)
     if values:
         yield section.observe(_build(values), first, last)
+    elif "torch." in command:
+        for index, line in enumerate(section.lines[:_MOST_LINES]):
+            if _ON_GPU.search(line[:MOST_COLUMNS]):
+                yield section.observe(TorchBuild(cuda_available=True, reported_by="python"), index)
+                return
+            if line.startswith("Traceback "):
+                return
 
 
 def _matched(lines: Sequence[str], asked: Sequence[str]) -> tuple[dict[str, str], int, int]:

@@ -114,6 +114,21 @@ class NvidiaSmi(Fact):
     """On WSL the first two differ by design."""
 
 
+class RefusedClient(Fact):
+    """NVML of another release than any that works here refused to start: in a container or a second installation.
+
+    Combined, from an error that names its release and tools that answer.
+    """
+
+    kind: ClassVar[str] = "refused_client"
+
+    library_version: Version
+    """The release of the NVML that was refused; its third part may be missing."""
+    module_version: Version
+    """The release that answers elsewhere."""
+    older: bool
+
+
 class NvmlError(Fact):
     """A tool says that NVML or the driver does not answer."""
 

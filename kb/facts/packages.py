@@ -49,5 +49,7 @@ class PackageEvent(Fact):
     role: PackageRole | None = None
     from_version: str | None = None
     to_version: str | None = None
+    to_upstream: Version | None = None
+    """The driver's own release in it, without what the packager added."""
     time: str | None = None
     """As printed; local time of that machine."""

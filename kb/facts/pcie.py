@@ -70,6 +70,8 @@ class BarProblem(Fact):
     """0 to 5; 6 is the expansion ROM. Windows of bridges and I/O ports are left out."""
     problem: Literal["no-space", "conflict", "not-claimed"]
     size_mib: int | None = None
+    gpu: bool | None = None
+    """The log shows that the device is a GPU of NVIDIA; None where it does not show what it is."""
     boot: WhichBoot = "this"
 
 
