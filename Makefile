@@ -30,7 +30,7 @@ unit: $(READY_DEV)
 	$(DIAGNOSE) rules test
 
 fuzz: $(READY_DEV)
-	FUZZ_EXAMPLES=200000 $(BIN)/python -m pytest tests/readers/test_fuzz.py
+	FUZZ_EXAMPLES=200000 $(BIN)/python -m pytest tests/readers/test_fuzz.py tests/test_mutations.py
 
 index: $(READY)
 	$(BIN)/python -m collectors.index
