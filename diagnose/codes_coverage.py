@@ -7,10 +7,8 @@ least possible.
 
 from __future__ import annotations
 
-import csv
 import re
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from collectors.combine import combine
@@ -18,6 +16,7 @@ from collectors.content import Content
 from collectors.open import File
 from collectors.scan import read_file
 from engine.session import assess
+from kb.catalogues import rows
 from kb.cuda_errors import ErrorRow, error_rows
 from kb.evidence import Observed, Source
 from kb.facts.driver import KernelModule, NvmlError
@@ -59,28 +58,25 @@ def code_rows(base: RuleBase) -> list[Code]:
     return [*_xids(base), *_sxids(base), *_warnings(base), *_errors(base)]
 
 
-def _table(name: str) -> list[dict[str, str]]:
-    with files("kb.catalogues").joinpath(name).open(encoding="utf-8") as table:
-        return list(csv.DictReader(table))
-
-
 def _reasons() -> dict[tuple[str, str], str]:
-    return {(row["catalogue"], row["id"]): row["why"] for row in _table("no_cause.csv")}
+    return {(row["catalogue"], row["id"]): row["why"] for row in rows("no_cause.csv")}
 
 
 def _xids(base: RuleBase) -> Iterator[Code]:
     """Xids that explain others. Those of one group come together, each on a GPU of its own."""
-    roots = [row for row in _table("xid.csv") if row["role"] == "root"]
+    roots = [row for row in rows("xid.csv") if row["role"] == "root"]
     reasons = _reasons()
     batches: dict[tuple[str, str], list[dict[str, str]]] = {}
     for row in roots:
         batches.setdefault((row["group"], row["until"] or row["since"]), []).append(row)
     taken: dict[str, tuple[str, ...]] = {}
-    for (_, branch), rows in batches.items():
-        facts = [_read(LoggedXid(code=int(row["code"]), bdf=_bdf(place)), place) for place, row in enumerate(rows)]
+    for (_, branch), batch in batches.items():
+        facts = [
+            _read(LoggedXid(code=int(row["code"]), bdf=_bdf(place)), place) for place, row in enumerate(batch)
+        ]
         driver = _read(KernelModule(name="nvidia", version=f"{branch}.10.01"), -1)
         found = _taking(base, [*facts, *([driver] if branch else [])])
-        taken |= {_xid_id(row): found.get(fact, ()) for row, fact in zip(rows, facts, strict=True)}
+        taken |= {_xid_id(row): found.get(fact, ()) for row, fact in zip(batch, facts, strict=True)}
     for row in roots:
         name = _xid_id(row)
         yield Code("xid", name, row["name"], taken[name], reasons.get(("xid", row["code"]), ""))
@@ -94,7 +90,7 @@ def _xid_id(row: dict[str, str]) -> str:
 def _sxids(base: RuleBase) -> Iterator[Code]:
     """Errors of NVSwitches: what the line calls fatal is taken alike; the others only inform."""
     fatal = _of_switch(base)
-    for row in _table("sxid.csv"):
+    for row in rows("sxid.csv"):
         harmless = row["documented"] in {"non-fatal", "notable"}
         why = f"{row['documented']}: it only informs, unless its line says Fatal" if harmless else ""
         yield Code("sxid", row["code"], row["name"], fatal, why)
@@ -107,7 +103,7 @@ def _of_switch(base: RuleBase) -> tuple[str, ...]:
 
 
 def _warnings(base: RuleBase) -> Iterator[Code]:
-    examples = {row["id"]: row for row in _table("nccl_warnings.csv")}
+    examples = {row["id"]: row for row in rows("nccl_warnings.csv")}
     for row in warning_rows():
         example = examples[row.id]
         place = example["files"].split(" ")[0] or "init.cc"

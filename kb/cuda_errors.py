@@ -8,10 +8,10 @@ empty and `test` general where the error alone says little.
 
 from __future__ import annotations
 
-import csv
 from functools import cache
-from importlib.resources import files
 from typing import Literal, NamedTuple, TypeAlias, cast
+
+from kb.catalogues import rows
 
 Api: TypeAlias = Literal["cuda", "nvml"]
 
@@ -31,19 +31,18 @@ class ErrorRow(NamedTuple):
 @cache
 def error_rows() -> tuple[ErrorRow, ...]:
     """All rows, in the order of the file."""
-    with files("kb.catalogues").joinpath("cuda_errors.csv").open(encoding="utf-8") as table:
-        return tuple(
-            ErrorRow(
-                api=cast("Api", row["api"]),
-                code=int(row["code"]) if row["code"] else None,
-                class_=row["class"],
-                name=row["name"],
-                means=row["means"],
-                causes=tuple(row["causes"].split()),
-                test=row["test"],
-            )
-            for row in csv.DictReader(table)
+    return tuple(
+        ErrorRow(
+            api=cast("Api", row["api"]),
+            code=int(row["code"]) if row["code"] else None,
+            class_=row["class"],
+            name=row["name"],
+            means=row["means"],
+            causes=tuple(row["causes"].split()),
+            test=row["test"],
         )
+        for row in rows("cuda_errors.csv")
+    )
 
 
 def error_row(api: Api, class_: str) -> ErrorRow | None:

@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 
-from kb.errors import RuleErrors
+from kb.catalogues import entries
 from kb.facts.base import version_key
-from kb.strict_yaml import read_yaml
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +45,6 @@ class Defect:
 @cache
 def catalogue() -> tuple[Defect, ...]:
     """All entries, in the order of the file. Raises RuleErrors where it can't be read."""
-    file = resources.files("kb") / "catalogues" / "framework_defects.yaml"
-    document, errors = read_yaml(file.read_text(encoding="utf-8"), str(file))
-    if document is None or errors:
-        raise RuleErrors(errors)
     return tuple(
         Defect(
             id=name,
@@ -63,5 +57,5 @@ def catalogue() -> tuple[Defect, ...]:
             fixed=entry.get("fixed"),
             matches=re.compile(entry["matches"]) if "matches" in entry else None,
         )
-        for name, entry in document.value["defects"].items()
+        for name, entry in entries("framework_defects.yaml").items()
     )

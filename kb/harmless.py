@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 
-from kb.errors import RuleErrors
-from kb.strict_yaml import read_yaml
+from kb.catalogues import entries
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +32,6 @@ class Harmless:
 @cache
 def catalogue() -> tuple[Harmless, ...]:
     """All entries, in the order of the file."""
-    file = resources.files("kb") / "catalogues" / "harmless.yaml"
-    document, errors = read_yaml(file.read_text(encoding="utf-8"), str(file))
-    if document is None or errors:
-        raise RuleErrors(errors)
     return tuple(
         Harmless(
             id=name,
@@ -47,5 +41,5 @@ def catalogue() -> tuple[Harmless, ...]:
             matches=re.compile(entry["matches"]) if "matches" in entry else None,
             unless=entry.get("unless"),
         )
-        for name, entry in document.value["harmless"].items()
+        for name, entry in entries("harmless.yaml").items()
     )

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from typing import Literal
 
-from kb.errors import RuleErrors
+from kb.catalogues import entries
 from kb.facts.base import version_key
-from kb.strict_yaml import read_yaml
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +24,9 @@ class Defect:
     lines: tuple[str, ...] = ()
     frames: tuple[str, ...] = ()
     cuda: str | None = None
-    gpus: re.Pattern[str] | None = None
+    architectures: tuple[str, ...] = ()
+    """Of the GPUs that have it; any where there is none."""
+    tiers: tuple[str, ...] = ()
     machine: str | None = None
     setting: tuple[str, str | None] | None = None
     """Name and value; any value where it is None."""
@@ -43,20 +42,17 @@ class Defect:
 @cache
 def defects() -> tuple[Defect, ...]:
     """All entries, in the order of the file."""
-    file = resources.files("kb") / "catalogues" / "nccl_defects.yaml"
-    document, errors = read_yaml(file.read_text(encoding="utf-8"), str(file))
-    if document is None or errors:
-        raise RuleErrors(errors)
     return tuple(
         Defect(
             id=name,
             fixed=entry.get("fixed", entry["before"]),
             lines=tuple(entry.get("lines", ())),
             frames=tuple(entry.get("frames", ())),
-            gpus=re.compile(entry["gpus"]) if "gpus" in entry else None,
+            architectures=tuple(entry.get("gpus", {}).get("architecture", ())),
+            tiers=tuple(entry.get("gpus", {}).get("tier", ())),
             setting=(entry["setting"]["name"], entry["setting"].get("value")) if "setting" in entry else None,
             **{key: entry[key] for key in ("title", "since", "before", "fit", "source")},
             **{key: entry[key] for key in ("cuda", "machine", "hang", "workaround") if key in entry},
         )
-        for name, entry in document.value["defects"].items()
+        for name, entry in entries("nccl_defects.yaml").items()
     )

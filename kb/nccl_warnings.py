@@ -10,12 +10,11 @@ Sources: `tags`, NVIDIA/nccl, src/, v2.14.3-1 to v2.30.7-1; `binaries`, strings 
 
 from __future__ import annotations
 
-import csv
 import re
 from functools import cache
-from importlib.resources import files
 from typing import NamedTuple, cast
 
+from kb.catalogues import rows
 from kb.facts.nccl import NcclClass
 
 MOST_TEXT = 500
@@ -34,17 +33,16 @@ class WarningRow(NamedTuple):
 @cache
 def warning_rows() -> tuple[WarningRow, ...]:
     """All rows, in the order of the file."""
-    with files("kb.catalogues").joinpath("nccl_warnings.csv").open(encoding="utf-8") as table:
-        return tuple(
-            WarningRow(
-                id=row["id"],
-                class_=cast("NcclClass", row["class"]),
-                means=row["means"],
-                form=re.compile(row["form"], re.IGNORECASE) if row["form"] else None,
-                place=row["place"] or None,
-            )
-            for row in csv.DictReader(table)
+    return tuple(
+        WarningRow(
+            id=row["id"],
+            class_=cast("NcclClass", row["class"]),
+            means=row["means"],
+            form=re.compile(row["form"], re.IGNORECASE) if row["form"] else None,
+            place=row["place"] or None,
         )
+        for row in rows("nccl_warnings.csv")
+    )
 
 
 def warning_row(text: str, place: str | None) -> WarningRow | None:
@@ -70,8 +68,7 @@ class ClassRow(NamedTuple):
 @cache
 def class_rows() -> dict[str, ClassRow]:
     """The row of each class."""
-    with files("kb.catalogues").joinpath("nccl_classes.csv").open(encoding="utf-8") as table:
-        return {
-            row["class"]: ClassRow(cast("NcclClass", row["class"]), tuple(row["causes"].split()), row["test"])
-            for row in csv.DictReader(table)
-        }
+    return {
+        row["class"]: ClassRow(cast("NcclClass", row["class"]), tuple(row["causes"].split()), row["test"])
+        for row in rows("nccl_classes.csv")
+    }

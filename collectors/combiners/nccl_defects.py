@@ -64,7 +64,7 @@ def _fits(defect: Defect, facts: Facts) -> list[_Fit] | None:
         (bool(defect.lines), _line),
         (bool(defect.frames), _frame),
         (defect.cuda is not None, _cuda),
-        (defect.gpus is not None, _gpu),
+        (bool(defect.architectures), _gpu),
         (defect.machine is not None, _machine),
         (defect.setting is not None, _setting),
     )
@@ -97,7 +97,7 @@ def _cuda(defect: Defect, facts: Facts) -> _Fit | None:
 
 def _gpu(defect: Defect, facts: Facts) -> _Fit | None:
     for gpu, observed in facts.of(Gpu):
-        if gpu.name and defect.gpus is not None and defect.gpus.search(gpu.name):
+        if gpu.name and gpu.architecture in defect.architectures and gpu.tier in defect.tiers:
             return gpu.name, observed
     return None
 

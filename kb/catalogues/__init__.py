@@ -14,6 +14,7 @@ falls into a row that says the same.
 still serves it by minor-version compatibility (`floor`; what needs a newer driver, PTX for instance, fails).
 Sources: `table`, release notes of the toolkits; `installer`, the driver in the name of its Linux installer; floors
 from NVIDIA's guide on CUDA compatibility.
+`gpu_models.csv`: product names of GPUs (kb/gpu_models.py), with architecture, market and the kind of board.
 """
 
 import csv
@@ -103,15 +104,29 @@ class ToolkitRow(NamedTuple):
     """From it on, programs start, by minor-version compatibility."""
 
 
-def _rows(name: str) -> list[dict[str, str]]:
+def rows(name: str) -> list[dict[str, str]]:
+    """The rows of a catalogue that is a table, `xid.csv`, by the names of its columns."""
     with files(__name__).joinpath(name).open(encoding="utf-8") as table:
         return list(csv.DictReader(table))
+
+
+def entries(name: str) -> dict[str, Any]:
+    """The entries of a catalogue in YAML, `harmless.yaml`, by id. Raises RuleErrors where it can't be read."""
+    from kb.errors import RuleErrors  # YAML is slow to import, and most catalogues are tables
+    from kb.strict_yaml import read_yaml
+
+    file = files(__name__) / name
+    document, errors = read_yaml(file.read_text(encoding="utf-8"), str(file))
+    if document is None or errors:
+        raise RuleErrors(errors)
+    found: dict[str, Any] = next(iter(document.value.values()))
+    return found
 
 
 @cache
 def _xids() -> dict[int, list[XidRow]]:
     meanings: dict[int, list[XidRow]] = {}
-    for row in _rows("xid.csv"):
+    for row in rows("xid.csv"):
         parts: dict[str, Any] = {
             "code": int(row["code"]),
             "action": row["action"] or None,
@@ -137,7 +152,7 @@ def _nvlink() -> dict[tuple[int, str, int, int], NvlinkRow]:
         (int(row["code"]), row["unit"], int(row["status"], 16), int(row["subunit"])): NvlinkRow(
             cast("NvlinkAction", row["action"]), cast("NvlinkInspect", row["inspect"])
         )
-        for row in _rows("xid_nvlink5.csv")
+        for row in rows("xid_nvlink5.csv")
     }
 
 
@@ -150,7 +165,7 @@ def nvlink_row(code: int, unit: str, info: int, status: int) -> NvlinkRow | None
 def _sxids() -> dict[int, SxidRow]:
     return {
         int(row["code"]): SxidRow(int(row["code"]), row["name"], row["documented"] or None)
-        for row in _rows("sxid.csv")
+        for row in rows("sxid.csv")
     }
 
 
@@ -172,7 +187,7 @@ def _products() -> tuple[ProductRow, ...]:
             int(row["since"]) if row["since"] else None,
             int(row["until"]) if row["until"] else None,
         )
-        for row in _rows("gpu_products.csv")
+        for row in rows("gpu_products.csv")
     )
 
 
@@ -189,9 +204,7 @@ def product_by_chip(chip: str) -> ProductRow | None:
 
 @cache
 def _toolkits() -> dict[str, ToolkitRow]:
-    return {
-        row["cuda"]: ToolkitRow(row["cuda"], row["driver"], row["floor"]) for row in _rows("cuda_toolkits.csv")
-    }
+    return {row["cuda"]: ToolkitRow(row["cuda"], row["driver"], row["floor"]) for row in rows("cuda_toolkits.csv")}
 
 
 def toolkit_row(cuda: str) -> ToolkitRow | None:

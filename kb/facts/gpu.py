@@ -1,8 +1,12 @@
 """Facts on GPUs and on how much of their memory is used."""
 
-from typing import ClassVar, Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias, cast
 
+from pydantic import computed_field
+
+from kb.catalogues import product_by_id
 from kb.facts.base import Bdf, Fact
+from kb.gpu_models import Architecture, Board, Tier, gpu_model
 
 MemoryPattern: TypeAlias = Literal["all-flat", "all-growing", "some-growing", "shrinking"]
 
@@ -32,6 +36,30 @@ class Gpu(Fact):
     reported_by: Literal["nvidia-smi", "nccl", "lspci", "procfs", "sysfs", "dcgm", "p2p-tool", "other"] = (
         "nvidia-smi"
     )
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def architecture(self) -> Architecture | None:
+        """By its PCI device id, else by its name."""
+        product = product_by_id(self.device_id) if self.device_id else None
+        if product is not None:
+            return cast("Architecture", product.architecture)
+        model = gpu_model(self.name) if self.name else None
+        return model.architecture if model else None
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def tier(self) -> Tier | None:
+        """For which market its model is made, by its name: what peer access and NVLink its driver offers."""
+        model = gpu_model(self.name) if self.name else None
+        return model.tier if model else None
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def board(self) -> Board | None:
+        """What it is built on, by its name: a card, a module of an SXM baseboard, a superchip with a Grace CPU."""
+        model = gpu_model(self.name) if self.name else None
+        return model.board if model else None
 
 
 class GpuMemorySample(Fact):

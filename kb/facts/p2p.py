@@ -2,7 +2,10 @@
 
 from typing import ClassVar, Literal
 
+from pydantic import computed_field
+
 from kb.facts.base import Fact
+from kb.gpu_models import Architecture, Tier, gpu_model
 
 
 class PeerAccess(Fact):
@@ -18,6 +21,20 @@ class PeerAccess(Fact):
     reported_by: Literal["topo-p2p", "p2p-tool", "torch", "nccl", "other"] = "other"
     model: str | None = None
     """Of the GPU `src`, where the tool names it."""
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def architecture(self) -> Architecture | None:
+        """Of the GPU `src`, by its name."""
+        model = gpu_model(self.model) if self.model else None
+        return model.architecture if model else None
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def tier(self) -> Tier | None:
+        """For which market the GPU `src` is made, by its name."""
+        model = gpu_model(self.model) if self.model else None
+        return model.tier if model else None
 
 
 class PeerCopy(Fact):
