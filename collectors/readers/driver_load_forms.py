@@ -133,7 +133,7 @@ BY_PROGRAM = (
         r"Error! Your kernel headers for kernel (?P<kernel>\S{1,80}) cannot be found", "headers-missing", "dkms"
     ),
     _form(
-        r"Module build for kernel (?P<kernel>\S{1,80}) was skipped since the\s{1,4}kernel (?:headers|source)",
+        r"Module build for kernel (?P<kernel>\S{1,80}) was skipped since the(?: kernel (?:headers|source)|\s*$)",
         "headers-missing",
         "dkms",
     ),

@@ -50,11 +50,10 @@ def read(section: Section) -> Iterator[Reading]:
         return
     rows = dict(_rows(section, of_command=command.startswith(("lsmod", "cat /proc/modules"))))
     searched = _SEARCHED.match(command)
-    if not section.lines or not (rows or searched):
-        if searched:
-            if "peer" in searched["words"] and not any(line.strip() for line in section.lines):
-                yield _nothing_found(section)
-            yield section.looked(KernelModule, complete=False, reason="not-collected")
+    if searched and not any(line.strip() for line in section.lines):
+        yield from _nothing_found(section, searched)
+        return
+    if not rows and not searched:
         return
     for name, index in rows.items():
         if _OF_INTEREST.match(name):
@@ -69,11 +68,13 @@ def read(section: Section) -> Iterator[Reading]:
     yield section.looked(KernelModule, complete=whole, reason="not-collected")
 
 
-def _nothing_found(section: Section) -> Observed:
-    """That a search for the peer memory module printed nothing; it stands for the line of the command."""
+def _nothing_found(section: Section, searched: re.Match[str]) -> Iterator[Reading]:
+    """That a search printed nothing; the line of the command stands for what is not there."""
     line = section.first_line - 1
     source = Source(section.path, line, line, f"$ {section.command}", section.sha256)
-    return Observed(KernelModule(name="nvidia_peermem", loaded=False, reported_by="lsmod"), source)
+    for name in _looked_for(searched, whole=False):
+        yield Observed(KernelModule(name=name, loaded=False, reported_by="lsmod"), source)
+    yield section.looked(KernelModule, complete=False, reason="not-collected")
 
 
 def _rows(section: Section, *, of_command: bool) -> Iterator[tuple[str, int]]:
