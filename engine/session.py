@@ -89,7 +89,7 @@ def assess_parts(base: RuleBase, parts: Mapping[str, Iterable[Reading]], *, engi
         findings=tuple(with_remedies(one, matches_of[id(one.hypothesis)]) for one in reported),
         weaker=weaker,
         next_tests=next_tests(base.probes, (*reported, *weaker))
-        or first_tests(base.probes, _open(base, reported), complete),
+        or first_tests(base.probes, _open(base, reported), base.symptoms, complete),
         contradictions=_contradictions(memory),
         observed=memory,
         looked=looked,
