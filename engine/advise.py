@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import get_args
 
 from engine.compile import Part
-from engine.cover import CURVE_WIDTH
 from engine.result import Finding, NextTest, RemedyOffer
 from engine.weigh import CONCLUSIVE, Matches, filled, standing
 from kb.evidence import Observed
@@ -20,6 +19,8 @@ CLOSE = 20
 """A hypothesis this many decibans behind the best is still worth a test."""
 UNSUPPORTED = 0.2
 """What a test of a hypothesis for which no clause speaks is worth beside one with support."""
+FALL = 12
+"""Decibans behind the best that make a test of a hypothesis worth a tenth."""
 NEGLIGIBLE = 0.1
 """A test that could move less than this share of what the best could is not worth a reader's time."""
 DISRUPTIONS: tuple[str, ...] = get_args(Disruption)
@@ -88,7 +89,7 @@ def next_tests(probes: Mapping[str, Probe], findings: Sequence[Finding]) -> tupl
         behind = max(best - _level(finding), 0)
         if finding.hypothesis.settled or behind > CLOSE:
             continue
-        odds = 10 ** (-behind / CURVE_WIDTH) * (1 if _has_support(finding) else UNSUPPORTED)
+        odds = 10 ** (-behind / FALL) * (1 if _has_support(finding) else UNSUPPORTED)
         for ask, could_add in _asked(finding).items():
             moved[ask] = moved.get(ask, 0) + could_add * odds
             separates.setdefault(ask, {})[finding.cause.cause] = None
