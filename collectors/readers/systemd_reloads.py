@@ -4,8 +4,8 @@
     systemd[1]: Reloading requested from client PID 4711 ('systemctl')...
     $ systemctl daemon-reload
 
-Follows systemd 219-257, and the command itself in a transcript or in the log of what ran it. A sentence in a report,
-a script or a unit file gives nothing.
+Follows systemd 219-257, and the command itself in a transcript or in the log of what ran it. A sentence in a
+report, a script or a unit file gives nothing.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ _COMMAND = regex(r"systemctl (?:--\w{1,10} )?daemon-re(?:load|exec)\b")
 
 def read(section: Section) -> Iterator[Reading]:
     """One SystemdReload for all of the section, at the last of them."""
-    found = [(index, line[:1000]) for index, line in section.matching("systemd", "systemctl") if _SAID.search(line[:1000])]
+    lines = ((index, line[:1000]) for index, line in section.matching("systemd", "systemctl"))
+    found = [(index, line) for index, line in lines if _SAID.search(line)]
     if found:
         index, line = found[-1]
         yield section.observe(SystemdReload(count=len(found), time=stamp_of_line(line).at), index)
