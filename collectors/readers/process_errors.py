@@ -101,7 +101,7 @@ _PROCESS_OF_A_SIGNAL = regex(r"\[(?P<host>[A-Za-z][\w.-]{0,63}):(?P<pid>\d{1,10}
 
 
 def _summed_up(section: Section, index: int, fatal: Fatal) -> str | None:
-    """The rank in torchrun's summary, some lines above what it ended of; for a signal the process that caught it."""
+    """The rank in torchrun's summary, some lines above the signal, or else the process that caught it."""
     if fatal.error == "signal":
         for line in section.lines[max(index - SUMMARY_LINES, 0) : index]:
             match = _RANK_SUMMED_UP.match(line[:200])

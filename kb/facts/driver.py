@@ -145,7 +145,7 @@ class NvmlError(Fact):
         "reset-required",
         "function-not-found",
     ]
-    """`function-not-found`: the tool calls what its libnvidia-ml does not have, which is then the older of the two."""
+    """`function-not-found`: the tool calls what its libnvidia-ml does not have, which is then the older."""
     tool: str | None = None
     bdf: Bdf | None = None
     """The GPU that it is about, where the message names one."""
