@@ -6,7 +6,8 @@
 
 Follows NVIDIA/nccl-tests 2.0 to 2.19 (src/common.cu, util.cu), rccl-tests and the JSON of `-J`. Columns are told
 by the heading: with or without `root`, with `#wrong` (a count) or the older `error` (a distance, no count), with
-columns for each iteration or a time behind. `N/A` is not checked. A run that is cut is `unfinished`.
+columns for each iteration or a time behind. `N/A` is not checked. A run that is cut is `unfinished`; a `^C` below it, or
+`timeout` before it, says that it did not end by itself.
 """  # noqa: E501 - lines of the output as they are
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ MOST_COLUMNS = 1000
 
 _PARAMETERS = regex(r"# nThread \d{1,6} nGpus \d{1,4} minBytes .{1,200}? validation: (?P<validation>\d)")
 _LIMITED = regex(r"(?:sudo |[A-Z_]{2,60}=\S{0,200} ){0,12}timeout (?:-\S{1,20} |--\S{1,40} ){0,4}\d{1,6}[smh]? ")
+_DIRECT_COPIES_OFF = regex(r"\bNCCL_P2P_(?:DISABLE=[\"']?1\b|LEVEL=[\"']?(?:LOC|0)\b)")
 _STARTING = regex(r"# Collective test starting: (?:\S{0,200}/)?(?P<program>\w{1,40})")
 _RANK = regex(
     r"# {1,4}Rank {1,6}(?P<rank>\d{1,7}) (?:Group {1,6}\d{1,6} )?Pid {1,10}\d{1,10} on {1,40}"
@@ -91,10 +93,15 @@ def read(section: Section) -> Iterator[Reading]:
         yield from _json(section)
         return
     runs = list(_runs(section))
-    for run in runs[:MOST_RUNS]:
+    command = (section.command or "")[:MOST_COLUMNS]
+    limited, direct_off = _LIMITED.match(command) is not None, _DIRECT_COPIES_OFF.search(command) is not None
+    for run, following in zip(runs[:MOST_RUNS], [*runs[1:], None], strict=False):
         fact = _fact(run)
-        if fact.outcome == "unfinished" and _LIMITED.match((section.command or "")[:MOST_COLUMNS]):
+        below = section.lines[run.end + 1 : following.index if following else None]
+        if fact.outcome == "unfinished" and (limited or any(line.startswith("^C") for line in below)):
             fact = fact.model_copy(update={"timed_out": True})
+        if direct_off:
+            fact = fact.model_copy(update={"direct_copies_off": True})
         yield section.observe(fact, run.index, run.end)
     for index, line in section.matching("# nccl-tests version"):
         match = _VERSION.match(without_launcher(line[:MOST_COLUMNS]).text)
