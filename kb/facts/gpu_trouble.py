@@ -136,8 +136,8 @@ class HeldDownGpu(GpuTroubleFact):
     kind: ClassVar[str] = "held_down_gpu"
 
     reason: Literal["heat", "power-brake", "lowered-limit", "slowdown", "power-cable", "capped-below-limit"]
-    """`slowdown`: the hardware holds it down and does not say why. `capped-below-limit`: a power cap is active on a
-    busy GPU that draws at most 70 % of its own limit, so that somebody else sets the cap."""
+    """`slowdown`: the hardware holds it down and does not say why. `capped-below-limit`: a power cap is active on
+    a busy GPU that draws at most 70 % of its own limit, so that somebody else sets the cap."""
     at_limit: bool = False
     """Its temperature is at or over its limit, or it draws all that a lowered limit allows."""
     temperature_c: int | None = None
