@@ -24,6 +24,13 @@ _CHANGES: tuple[tuple[Change, re.Pattern[str]], ...] = (
         regex(r"[`'\"]{0,2}(?:--disable-custom-all-reduce|\bdisable_custom_all_reduce ?= ?[Tt]rue)\b[`'\"]{0,2}"),
     ),
     (
+        "device-plugin-restart",
+        regex(
+            r"(?i)\brestart(?:s|ed|ing)?(?: of)?(?: the)?(?: \w{2,12}[- ]){0,3}?[ -]?device[- ]plugin"
+            r"(?:[- ]pods?)?\b"
+        ),
+    ),
+    (
         "module-reload",
         regex(r"(?i)\b(?:rmmod|modprobe -r|(?:re|un)load(?:s|ed|ing)?)\b[^.!?;]{0,40}?\bnvidia(?:[-_]\w{2,8})?"),
     ),
@@ -31,7 +38,8 @@ _CHANGES: tuple[tuple[Change, re.Pattern[str]], ...] = (
 )
 _HELPS = regex(
     r"(?i)[^:]{0,50}?\b(?:cure[sd]?|fix(?:es|ed)|solve[sd]|resolve[sd]|help(?:s|ed)|work(?:s|ed)|avoid(?:s|ed)"
-    r"|bypass(?:es|ed)|goes away|went away|ma(?:kes|de) (?:it|everything|things) (?:work|run|start))\b"
+    r"|bypass(?:es|ed)|goes away|went away|is healthy|are healthy"
+    r"|ma(?:kes|de) (?:it|everything|things) (?:work|run|start))\b"
 )
 _RUNS = (
     r"\b(?:works?|worked|runs?|ran|starts?|started|passe[sd]|succeed(?:s|ed)|complete[sd]|finishe[sd]|fine|ok)\b"
@@ -39,7 +47,8 @@ _RUNS = (
 _RUNS_AFTER = regex(rf"(?i),?[^:]{{0,40}}?{_RUNS}")
 _RUNS_AT_ONCE = regex(rf"(?i): (?:it )?{_RUNS}")
 _RUNS_BEFORE = regex(
-    r"(?i)\b(?:works|worked|runs|passe[sd]|succeed(?:s|ed)|complete[sd]|finishe[sd]|fine)\b[^.]{{0,40}}?\b(?:with|using|when|after|once|if)\b[^.]{{0,25}}$"
+    r"(?i)\b(?:works|worked|runs|passe[sd]|succeed(?:s|ed)|complete[sd]|finishe[sd]|fine)\b[^.]{0,40}?"
+    r"\b(?:with|using|when|after|once|if)\b[^.]{0,25}$"
 )
 _UNDER = regex(r"(?i)\b(?:with|using|when|after|once|under)\b[^.]{0,25}$")
 _FAILS = regex(
@@ -58,7 +67,16 @@ _ADVISES = regex(
 )
 _NOT_DONE = regex(r"(?i)(?:n't|\bnot|\bnever|\bno|\bwithout|\bfailed)(?: \w{1,12}){0,2} (?:a )?$")
 _SENTENCE = regex(r"(?:[^.!?;]|[.!?;](?!\s|$)){1,400}[.!?;]?")
-_MARKERS = ("NCCL_P2P_DISABLE", "disable-custom-all-reduce", "disable_custom_all_reduce", "rmmod", "load", "eboot")
+_ASIDE = regex(r" ?\([^()]{0,200}\)")
+_MARKERS = (
+    "NCCL_P2P_DISABLE",
+    "disable-custom-all-reduce",
+    "disable_custom_all_reduce",
+    "rmmod",
+    "load",
+    "eboot",
+    "evice",
+)
 _MOST_COLUMNS = 2000
 
 
@@ -81,6 +99,7 @@ def read(section: Section) -> Iterator[Reading]:
 def _trial(sentence: str) -> Trial | None:
     if _ADVISES.search(sentence):
         return None
+    sentence = _ASIDE.sub("", sentence)
     for change, words in _CHANGES:
         found = words.search(sentence)
         if found is not None:

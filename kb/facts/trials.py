@@ -4,7 +4,9 @@ from typing import ClassVar, Literal, TypeAlias
 
 from kb.facts.base import Fact
 
-Change: TypeAlias = Literal["direct-copies-off", "custom-all-reduce-off", "reboot", "module-reload"]
+Change: TypeAlias = Literal[
+    "direct-copies-off", "custom-all-reduce-off", "reboot", "module-reload", "device-plugin-restart"
+]
 
 
 class Trial(Fact):
