@@ -27,7 +27,7 @@ PROMPT = re.compile(
       | [\w.-]{1,64}@[\w.-]{1,64}(?![\w.-])[:\s]?[^\s$#]{0,200}\s?[$#]\s   # user@host:dir$
       | \[[\w.-]{1,64}@[\w.-]{1,64}\s[^\]]{0,200}\][$#]\s       # [user@host dir]#
       | \#\s(?=(?:nvidia-smi|dmesg|cat|ls|lspci|ldconfig|journalctl|dpkg|rpm|modinfo|readlink|docker|env|lsmod
-                 |modprobe|dkms|uname|systemctl|ibstat)(?:\s|$))
+                 |modprobe|dkms|uname|systemctl|ibstat|ibv_devinfo|kubectl|crictl|podman|dcgmi|fuser|nvcc)(?:\s|$))
     )
     (?P<command>\S.*)
     """,

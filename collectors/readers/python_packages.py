@@ -1,4 +1,4 @@
-"""Python packages that have to do with GPUs: pip list, pip freeze, pip show, conda list, environment reports.
+"""Python packages that have to do with GPUs: pip list, freeze, show and install, conda list, environment reports.
 
     torch                       2.3.0+cu118
     [pip3] nvidia-nccl-cu12==2.26.2
@@ -41,6 +41,8 @@ _SGLANG = regex(
     rf"|xformers): {_VERSION}\s*$"
 )
 _SGLANG_REPORT = regex(r"CUDA available: (?:True|False)\s*$")
+_INSTALLED = regex(r"(?:.{0,60}: )?Successfully installed (?P<wheels>[A-Za-z].{3,20000})")
+_WHEEL = regex(r"(?P<name>[A-Za-z][\w.-]{0,80}?)-(?P<version>\d[\w.!+]{0,60})$")
 _VLLM = regex(r"vLLM Version\s{0,40}: (?P<version>\d[\w.!+-]{0,60})")
 _WISHES = ("requirements", "constraints", "environment.yml", "Dockerfile", "pyproject")
 _MOST_PACKAGES = 300
@@ -86,6 +88,11 @@ def _packages(section: Section) -> Iterator[Observed]:
         elif line[:1] == "[" and (match := _REPORT.match(line)):
             manager: Manager = "conda" if match["manager"] == "conda" else "pip"
             yield from _observed(section, index, match, manager)
+        elif "Successfully installed " in line and (match := _INSTALLED.match(whole)):
+            wheels = [_WHEEL.match(word) for word in match["wheels"].split()[:_MOST_PACKAGES]]
+            for wheel in wheels if all(wheels) else ():
+                if wheel is not None:
+                    yield from _observed(section, index, wheel, "pip")
         elif frozen and "==" in line and (match := _FROZEN.match(line)):
             yield from _observed(section, index, match, "pip")
         elif shown := _SHOWN_NAME.match(line):
@@ -124,7 +131,15 @@ READER = Reader(
     "python-packages",
     read,
     markers=(
-        *("[pip3] ", "[pip] ", "[conda] ", "torch==", "# packages in environment at", "Package    "),
+        *(
+            "Successfully installed ",
+            "[pip3] ",
+            "[pip] ",
+            "[conda] ",
+            "torch==",
+            "# packages in environment at",
+            "Package    ",
+        ),
         *("CUDA available: ", "vLLM Version", "Name: torch", "Name: vllm", "Name: sglang", "Name: nvidia-"),
     ),
     commands=(

@@ -33,9 +33,9 @@ class Gpu(Fact):
     """As lspci names it from pci.ids: GP104GL."""
     off_bus: bool = False
     """Its configuration space does not answer: lspci `(rev ff)`, `Unknown header type 7f`."""
-    reported_by: Literal["nvidia-smi", "nccl", "lspci", "procfs", "sysfs", "dcgm", "p2p-tool", "other"] = (
-        "nvidia-smi"
-    )
+    reported_by: Literal[
+        "nvidia-smi", "nccl", "nccl-tests", "lspci", "procfs", "sysfs", "dcgm", "p2p-tool", "other"
+    ] = "nvidia-smi"
 
     @computed_field  # type: ignore[prop-decorator]
     @property

@@ -183,3 +183,13 @@ class InterfaceSetting(Fact):
     """Of what it chooses; `not-found`: it chooses none."""
     chosen: str | None = None
     """Their names."""
+
+
+class PeerMemoryClient(Fact):
+    """A module that hands addresses of GPU memory to the RDMA drivers (nvidia-peermem), as they see it."""
+
+    kind: ClassVar[str] = "peer_memory_client"
+
+    name: str | None = None
+    """nv_mem or nv_mem_nc: two names of the same, of which one is enough. None: of none at all."""
+    registered: bool
