@@ -26,7 +26,7 @@ lint: $(READY_DEV)
 	$(DIAGNOSE) rules lint
 
 unit: $(READY_DEV)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 	$(DIAGNOSE) rules test
 
 fuzz: $(READY_DEV)

@@ -272,7 +272,9 @@ def compare(
 def _add_rules() -> None:
     from diagnose.rules_command import app as rules_app
 
-    app.add_typer(rules_app, name="rules", help="The rule author's kit: list, show, lint, test, schema.")
+    app.add_typer(
+        rules_app, name="rules", help="The rule author's kit: list, show, new, try, lint, test, coverage, schema."
+    )
 
 
 _add_rules()
