@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, get_type_hints
 
 from engine.matcher.form import AnyOf, Head, Ref, Rule, Test
 from engine.matcher.form import Pattern as MatcherPattern
@@ -57,10 +57,15 @@ def version_fields(kind: str) -> frozenset[str]:
     found = fact_type(kind)
     if found is None:
         return frozenset()
+    stated = {
+        info.alias or name: _marks(info.annotation, info.metadata) for name, info in found.model_fields.items()
+    }
+    derived = {
+        info.alias or name: _marks(get_type_hints(info.wrapped_property.fget, include_extras=True)["return"], ())
+        for name, info in found.model_computed_fields.items()
+    }
     return frozenset(
-        info.alias or name
-        for name, info in found.model_fields.items()
-        if any(isinstance(mark, VersionMark) for mark in _marks(info.annotation, info.metadata))
+        name for name, marks in (stated | derived).items() if any(isinstance(mark, VersionMark) for mark in marks)
     )
 
 

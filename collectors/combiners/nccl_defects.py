@@ -21,12 +21,14 @@ _CUDA_ERRORS = {"illegal-access": ("illegal-address",), "no-kernel-image": ("no-
 
 _Fit = tuple[str, Observed]
 """What of the evidence fits, and where it was seen."""
+_Release = tuple[str, str | None, Observed]
+"""Its version, the CUDA it was built with, and where it was seen."""
 
 
 def combine(facts: Facts) -> Iterator[Reading]:
     """NcclDefect for each entry of the catalogue that fits the release and all else that it asks for."""
     for defect in defects():
-        having = [(version, observed) for version, observed in _versions(facts) if defect.has(version)]
+        having = [(version, observed) for version, cuda, observed in _versions(facts) if defect.has(version, cuda)]
         if not having:
             continue
         fits = _fits(defect, facts)
@@ -47,15 +49,17 @@ def combine(facts: Facts) -> Iterator[Reading]:
         yield derived(fact, [*(one for _, one in fits), observed])
 
 
-def _versions(facts: Facts) -> list[tuple[str, Observed]]:
+def _versions(facts: Facts) -> list[_Release]:
     """The releases in use by the best witness: NCCL itself, then the program, then what is installed."""
     said = facts.of(NcclVersion)
-    by_nccl = [(one.version, observed) for one, observed in said if one.said_by == "nccl"]
-    by_program = [(one.version, observed) for one, observed in facts.of(NcclReportedError) if one.version]
-    by_framework = [(one.version, observed) for one, observed in said if one.said_by == "framework"]
-    by_torch = [(one.nccl, observed) for one, observed in facts.of(TorchBuild) if one.nccl]
-    installed = [(one.version, observed) for one, observed in facts.of(PythonPackage) if one.role == "nccl"]
-    return by_nccl or by_program or by_framework or by_torch or installed
+    witnesses: tuple[list[_Release], ...] = (
+        [(one.version, one.cuda, observed) for one, observed in said if one.said_by == "nccl"],
+        [(one.version, None, observed) for one, observed in facts.of(NcclReportedError) if one.version],
+        [(one.version, one.cuda, observed) for one, observed in said if one.said_by == "framework"],
+        [(one.nccl, None, observed) for one, observed in facts.of(TorchBuild) if one.nccl],
+        [(one.version, None, observed) for one, observed in facts.of(PythonPackage) if one.role == "nccl"],
+    )
+    return next((one for one in witnesses if one), [])
 
 
 def _fits(defect: Defect, facts: Facts) -> list[_Fit] | None:

@@ -54,6 +54,12 @@ def version_key(text: str) -> int | None:
     return key if key < 2**62 else None
 
 
+def branch_of(version: str) -> int | None:
+    """The driver branch of a release, 590 of 590.48.01; None where the text does not begin with a number."""
+    head = version.split(".", 1)[0]
+    return int(head) if head.isdecimal() else None
+
+
 _BDF = re.compile(r"(?:([0-9a-f]{1,8}):)?([0-9a-f]{1,2}):([0-9a-f]{2})(?:\.([0-7]))?$")
 
 

@@ -4,7 +4,7 @@ from typing import ClassVar, Literal, TypeAlias
 
 from pydantic import computed_field
 
-from kb.facts.base import Bdf, Fact, Version
+from kb.facts.base import Bdf, Fact, Version, branch_of
 
 LibraryOrigin: TypeAlias = Literal["driver", "cuda-compat", "stub", "other"]
 
@@ -29,8 +29,7 @@ class KernelModule(Fact):
     @property
     def branch(self) -> int | None:
         """The driver branch, 590 of 590.48.01."""
-        head = (self.version or "").split(".", 1)[0]
-        return int(head) if head.isdecimal() else None
+        return branch_of(self.version or "")
 
 
 class ModuleFile(Fact):
