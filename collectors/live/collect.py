@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from collectors.live.bundle import Bundle, Entry, Outcome
-from collectors.live.sources import SOURCES, Command, Source
+from collectors.live.source import Command, Source
+from collectors.live.sources import SOURCES
 from collectors.live.steps import Site, one_line
 from collectors.live.tree import Tree
 

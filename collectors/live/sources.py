@@ -7,104 +7,22 @@ the devices, and nvidia-smi last: it can hang for ever where a GPU died, and mus
 from __future__ import annotations
 
 import os
-import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
 
 from collectors.live import places
-from collectors.live.listings import (
-    boot_time,
-    environment,
-    init_environment,
-    iommu_groups,
-    of_values,
-    pci_devices,
-)
+from collectors.live.listings import boot_time, environment, init_environment, iommu_groups, pci_devices
 from collectors.live.ls import list_files, list_libraries, list_targets
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from collectors.live.tree import Keep, Tree
-
-KIB = 1024
-MIB = 1024 * KIB
-
-
-@dataclass(frozen=True)
-class File:
-    """One file, copied. `keep` says which part of one that is larger than the cap."""
-
-    path: str
-    keep: Keep = "head"
-
-
-@dataclass(frozen=True)
-class Files:
-    """Every file that matches a pattern, copied. A pattern whose `~` or `$NAME` is not set is left out."""
-
-    patterns: tuple[str, ...]
-    keep: Keep = "head"
-
-
-@dataclass(frozen=True)
-class Command:
-    """A command whose standard output is kept."""
-
-    argv: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Listing:
-    """A text that one of our functions makes of many files; `like` is a command line that shows the same."""
-
-    lines: Callable[[Tree], Iterator[str]]
-    like: str
-
-
-How: TypeAlias = File | Files | Command | Listing
-
-
-@dataclass(frozen=True)
-class Source:
-    """One row. `deadline_s` holds for all files of a row together, `cap_bytes` for each."""
-
-    name: str
-    how: How
-    deadline_s: float = 3.0
-    cap_bytes: int = MIB
-    unless: tuple[str, ...] = ()
-    """Not taken where one of these sources came whole."""
-    whole_if: bytes = b""
-    """It came whole only if it begins so: a ring buffer that has wrapped does not."""
-    after: tuple[str, float] | None = None
-    """Starts no sooner than so many seconds after that source did, if that one succeeded."""
-
-
-def _file(path: str, keep: Keep = "head", cap_bytes: int = MIB) -> Source:
-    """A row for one file, named by its path."""
-    name = re.sub(r"[^a-z0-9]+", "-", path).strip("-")
-    return Source(name, File(path, keep), cap_bytes=cap_bytes)
-
-
-def _files(name: str, *patterns: str, keep: Keep = "head", cap_bytes: int = MIB) -> Source:
-    """A row for whatever matches."""
-    return Source(name, Files(patterns, keep), cap_bytes=cap_bytes)
-
-
-def _command(name: str, line: str, deadline_s: float = 10.0) -> Source:
-    """A row for a command line without quoting."""
-    return Source(name, Command(tuple(line.split())), deadline_s, 8 * MIB)
-
-
-def _list(name: str, like: str, lines: Callable[[Tree], Iterator[str]]) -> Source:
-    """A row for a listing."""
-    return Source(name, Listing(lines, like), 5.0, 8 * MIB)
-
-
-def _values(name: str, patterns: tuple[str, ...]) -> Source:
-    """A row for `path:value` of small files."""
-    return _list(name, f"grep -H ^ {' '.join(patterns)}", of_values(*patterns))
+from collectors.live.source import (
+    KIB,
+    MIB,
+    Command,
+    File,
+    Source,
+    command_row,
+    file_row,
+    files_row,
+    listing_row,
+    values_row,
+)
 
 
 def _memory_sample(number: int) -> Source:
@@ -115,85 +33,85 @@ def _memory_sample(number: int) -> Source:
 
 
 _PROC_AND_SYS = (
-    _file("/proc/driver/nvidia/version"),
-    _file("/sys/module/nvidia/version"),
-    _file("/proc/cmdline"),
-    _file("/proc/version"),
-    _file("/proc/uptime"),
-    _list("boot-time", "grep btime /proc/stat", boot_time),
-    _file("/proc/modules"),
-    _file("/proc/devices"),
-    _file("/proc/meminfo"),
+    file_row("/proc/driver/nvidia/version"),
+    file_row("/sys/module/nvidia/version"),
+    file_row("/proc/cmdline"),
+    file_row("/proc/version"),
+    file_row("/proc/uptime"),
+    listing_row("boot-time", "grep btime /proc/stat", boot_time),
+    file_row("/proc/modules"),
+    file_row("/proc/devices"),
+    file_row("/proc/meminfo"),
     # The first processors tell the model and its flags; some machines list five hundred.
-    _file("/proc/cpuinfo", cap_bytes=16 * KIB),
-    _file("/proc/sys/kernel/tainted"),
-    _file("/sys/kernel/security/lockdown"),
-    _list("environment", "env", environment(os.environ)),
-    _list("init-environment", "tr '\\0' '\\n' < /proc/1/environ", init_environment),
-    _file("/proc/1/cgroup"),
-    _file("/proc/self/cgroup"),
-    _file("/proc/self/mountinfo"),
-    _file("/proc/self/limits"),
-    _list("iommu-groups", "grep -H ^ /sys/kernel/iommu_groups/*/type", iommu_groups),
-    _values("memory-encryption", places.MEMORY_ENCRYPTION),
-    _values("cgroup-limits", places.CGROUP_LIMITS),
-    _values("infiniband", places.INFINIBAND),
+    file_row("/proc/cpuinfo", cap_bytes=16 * KIB),
+    file_row("/proc/sys/kernel/tainted"),
+    file_row("/sys/kernel/security/lockdown"),
+    listing_row("environment", "env", environment(os.environ)),
+    listing_row("init-environment", "tr '\\0' '\\n' < /proc/1/environ", init_environment),
+    file_row("/proc/1/cgroup"),
+    file_row("/proc/self/cgroup"),
+    file_row("/proc/self/mountinfo"),
+    file_row("/proc/self/limits"),
+    listing_row("iommu-groups", "grep -H ^ /sys/kernel/iommu_groups/*/type", iommu_groups),
+    values_row("memory-encryption", places.MEMORY_ENCRYPTION),
+    values_row("cgroup-limits", places.CGROUP_LIMITS),
+    values_row("infiniband", places.INFINIBAND),
     # From here on the driver or a device may be asked.
-    _file("/proc/driver/nvidia/params"),
-    _values("nvidia-parameters", places.MODULE_PARAMETERS),
-    _files("nvidia-gpus", "/proc/driver/nvidia/gpus/*/information"),
-    _list("pci-nvidia", "grep -sH ^ /sys/bus/pci/devices/*/*", pci_devices),
+    file_row("/proc/driver/nvidia/params"),
+    values_row("nvidia-parameters", places.MODULE_PARAMETERS),
+    files_row("nvidia-gpus", "/proc/driver/nvidia/gpus/*/information"),
+    listing_row("pci-nvidia", "grep -sH ^ /sys/bus/pci/devices/*/*", pci_devices),
 )
 
 _FILES = (
-    _file("/etc/os-release"),
-    _list(
+    file_row("/etc/os-release"),
+    listing_row(
         "container-marks",
         f"ls -ld {' '.join(places.CONTAINER_MARKS)}",
         list_files(*places.CONTAINER_MARKS),
     ),
-    _file("/run/.containerenv"),
-    _file("/run/systemd/container"),
-    _list("device-files", f"ls -l {' '.join(places.DEVICE_FILES)}", list_files(*places.DEVICE_FILES)),
-    _list("module-files", "ls -l /lib/modules/*/*/nvidia*.ko*", list_files(*places.MODULE_FILES)),
-    _list(
+    file_row("/run/.containerenv"),
+    file_row("/run/systemd/container"),
+    listing_row("device-files", f"ls -l {' '.join(places.DEVICE_FILES)}", list_files(*places.DEVICE_FILES)),
+    listing_row("module-files", "ls -l /lib/modules/*/*/nvidia*.ko*", list_files(*places.MODULE_FILES)),
+    listing_row(
         "library-files",
         f"ls -l {' '.join(places.LIBRARIES)}",
         list_libraries(places.LIBRARY_FOLDERS, places.LIBRARIES),
     ),
-    _list(
+    listing_row(
         "library-targets",
         f"readlink -f {' '.join(places.SONAMES)}",
         list_targets(places.LIBRARY_FOLDERS, places.SONAMES),
     ),
-    _files("ld-so-conf", "/etc/ld.so.conf", "/etc/ld.so.conf.d/*.conf", "/etc/ld.so.preload"),
-    _files("modprobe-conf", "/etc/modprobe.d/*.conf"),
-    _files("nccl-conf", "/etc/nccl.conf", "~/.nccl.conf", "$NCCL_CONF_FILE"),
-    _files("python-hooks", *places.PYTHON_HOOKS, cap_bytes=64 * KIB),
-    _files("apt-history", "/var/log/apt/history.log", keep="tail"),
+    files_row("ld-so-conf", "/etc/ld.so.conf", "/etc/ld.so.conf.d/*.conf", "/etc/ld.so.preload"),
+    files_row("modprobe-conf", "/etc/modprobe.d/*.conf"),
+    files_row("nccl-conf", "/etc/nccl.conf", "~/.nccl.conf", "$NCCL_CONF_FILE"),
+    files_row("python-hooks", *places.PYTHON_HOOKS, cap_bytes=64 * KIB),
+    files_row("apt-history", "/var/log/apt/history.log", keep="tail"),
     # The log starts anew each month; a compressed file is of no use without its head.
-    _files("apt-history-before", "/var/log/apt/history.log.1.gz"),
-    _files("dpkg-log", "/var/log/dpkg.log", "/var/log/dpkg.log.1", keep="tail"),
-    _files("rpm-history", "/var/log/dnf.rpm.log", "/var/log/yum.log", "/var/log/zypp/history", keep="tail"),
-    _file("/var/log/pacman.log", "tail"),
-    _file("/var/log/nvidia-installer.log", "tail"),
-    _file("/var/log/fabricmanager.log", "tail", 4 * MIB),
+    files_row("apt-history-before", "/var/log/apt/history.log.1.gz"),
+    files_row("dpkg-log", "/var/log/dpkg.log", "/var/log/dpkg.log.1", keep="tail"),
+    files_row("rpm-history", "/var/log/dnf.rpm.log", "/var/log/yum.log", "/var/log/zypp/history", keep="tail"),
+    file_row("/var/log/pacman.log", "tail"),
+    file_row("/var/log/nvidia-installer.log", "tail"),
+    file_row("/var/log/fabricmanager.log", "tail", 4 * MIB),
 )
 
 _COMMANDS = (
     Source("dmesg", Command(("dmesg",)), 10.0, 32 * MIB, whole_if=b"[    0.000000]"),
-    _command("uname", "uname -a"),
-    _command("uptime", "uptime"),
-    _command("df-shm", "df -k /dev/shm"),
-    _command("detect-virt", "systemd-detect-virt"),
-    _command("ldconfig", "ldconfig -p"),
-    _command("modinfo-nvidia", "modinfo nvidia"),
-    _command("dkms-status", "dkms status"),
-    _command("dpkg-list", "dpkg -l"),
-    _command("rpm-list", "rpm -qa", 20.0),
-    _command("ip-addr", "ip addr"),
-    _command("fabricmanager-status", "systemctl status nvidia-fabricmanager --no-pager --full --lines=50"),
-    _command("persistenced-status", "systemctl status nvidia-persistenced --no-pager --full --lines=20"),
+    command_row("uname", "uname -a"),
+    command_row("uptime", "uptime"),
+    command_row("df-shm", "df -k /dev/shm"),
+    command_row("detect-virt", "systemd-detect-virt"),
+    command_row("ldconfig", "ldconfig -p"),
+    command_row("modinfo-nvidia", "modinfo nvidia"),
+    command_row("dkms-status", "dkms status"),
+    command_row("dpkg-list", "dpkg -l"),
+    command_row("rpm-list", "rpm -qa", 20.0),
+    command_row("ip-addr", "ip addr"),
+    command_row("fabricmanager-status", "systemctl status nvidia-fabricmanager --no-pager --full --lines=50"),
+    command_row("persistenced-status", "systemctl status nvidia-persistenced --no-pager --full --lines=20"),
     # The newest 200,000 lines: an Xid storm can fill gigabytes.
     Source(
         "kernel-journal",
@@ -209,19 +127,19 @@ _COMMANDS = (
         cap_bytes=32 * MIB,
         unless=("dmesg", "kernel-journal"),
     ),
-    _command("lspci", "lspci -nn"),
-    _command("lspci-verbose", "lspci -vvv", 15.0),
+    command_row("lspci", "lspci -nn"),
+    command_row("lspci-verbose", "lspci -vvv", 15.0),
 )
 
 _NVIDIA_SMI = (
     # Without the persistence daemon each call may bring up every GPU, which takes seconds for each.
-    _command("nvidia-smi-list", "nvidia-smi -L", 20.0),
+    command_row("nvidia-smi-list", "nvidia-smi -L", 20.0),
     _memory_sample(1),
-    _command("nvidia-smi", "nvidia-smi", 15.0),
-    _command("nvidia-smi-query", "nvidia-smi -q", 20.0),
+    command_row("nvidia-smi", "nvidia-smi", 15.0),
+    command_row("nvidia-smi-query", "nvidia-smi -q", 20.0),
     _memory_sample(2),
-    _command("nvidia-smi-topology", "nvidia-smi topo -m", 15.0),
-    _command("nvidia-smi-p2p-read", "nvidia-smi topo -p2p r", 15.0),
+    command_row("nvidia-smi-topology", "nvidia-smi topo -m", 15.0),
+    command_row("nvidia-smi-p2p-read", "nvidia-smi topo -p2p r", 15.0),
     _memory_sample(3),
 )
 

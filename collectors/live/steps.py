@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from collectors.live.bundle import Bundle, Entry, Outcome
 from collectors.live.run import Ran, execute, run
-from collectors.live.sources import MIB, File, Files, Listing, Source
+from collectors.live.source import MIB, File, Files, Listing, Source
 from collectors.live.tree import Tree, copy, print_lines, print_paths
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from live_support import Tools, entries, manifest, plant
 
 from collectors.live import SOURCES, Source, Step, collect, default_name
 from collectors.live.listings import boot_time
-from collectors.live.sources import Command, File, Files, Listing
+from collectors.live.source import Command, File, Files, Listing
 from collectors.live.steps import Site
 
 if TYPE_CHECKING:

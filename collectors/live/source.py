@@ -1,0 +1,93 @@
+"""What a row of the table of sources is, and short ways to write one. The table itself is in `sources`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from collectors.live.listings import of_values
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from collectors.live.tree import Keep, Tree
+
+KIB = 1024
+MIB = 1024 * KIB
+
+
+@dataclass(frozen=True)
+class File:
+    """One file, copied. `keep` says which part of one that is larger than the cap."""
+
+    path: str
+    keep: Keep = "head"
+
+
+@dataclass(frozen=True)
+class Files:
+    """Every file that matches a pattern, copied. A pattern whose `~` or `$NAME` is not set is left out."""
+
+    patterns: tuple[str, ...]
+    keep: Keep = "head"
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command whose standard output is kept."""
+
+    argv: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A text that one of our functions makes of many files; `like` is a command line that shows the same."""
+
+    lines: Callable[[Tree], Iterator[str]]
+    like: str
+
+
+How: TypeAlias = File | Files | Command | Listing
+
+
+@dataclass(frozen=True)
+class Source:
+    """One row. `deadline_s` holds for all files of a row together, `cap_bytes` for each."""
+
+    name: str
+    how: How
+    deadline_s: float = 3.0
+    cap_bytes: int = MIB
+    unless: tuple[str, ...] = ()
+    """Not taken where one of these sources came whole."""
+    whole_if: bytes = b""
+    """It came whole only if it begins so: a ring buffer that has wrapped does not."""
+    after: tuple[str, float] | None = None
+    """Starts no sooner than so many seconds after that source did, if that one succeeded."""
+
+
+def file_row(path: str, keep: Keep = "head", cap_bytes: int = MIB) -> Source:
+    """A row for one file, named by its path."""
+    name = re.sub(r"[^a-z0-9]+", "-", path).strip("-")
+    return Source(name, File(path, keep), cap_bytes=cap_bytes)
+
+
+def files_row(name: str, *patterns: str, keep: Keep = "head", cap_bytes: int = MIB) -> Source:
+    """A row for whatever matches."""
+    return Source(name, Files(patterns, keep), cap_bytes=cap_bytes)
+
+
+def command_row(name: str, line: str, deadline_s: float = 10.0) -> Source:
+    """A row for a command line without quoting."""
+    return Source(name, Command(tuple(line.split())), deadline_s, 8 * MIB)
+
+
+def listing_row(name: str, like: str, lines: Callable[[Tree], Iterator[str]]) -> Source:
+    """A row for a listing."""
+    return Source(name, Listing(lines, like), 5.0, 8 * MIB)
+
+
+def values_row(name: str, patterns: tuple[str, ...]) -> Source:
+    """A row for `path:value` of small files."""
+    return listing_row(name, f"grep -H ^ {' '.join(patterns)}", of_values(*patterns))
