@@ -113,6 +113,10 @@ class Bundle:
         self._deadline_s = deadline_s
         self._taken: set[str] = set()
 
+    def has(self, path: str) -> bool:
+        """Whether an artifact was begun at this path of the bundle."""
+        return path in self._taken
+
     @contextmanager
     def artifact(self, path: str, cap_bytes: int) -> Iterator[Artifact]:
         """The artifact at `path` of the bundle, closed at the end. FileExistsError if there is one."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from collectors.live.listings import of_values
+from collectors.live.ls import list_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -91,3 +92,8 @@ def listing_row(name: str, like: str, lines: Callable[[Tree], Iterator[str]]) ->
 def values_row(name: str, patterns: tuple[str, ...]) -> Source:
     """A row for `path:value` of small files."""
     return listing_row(name, f"grep -H ^ {' '.join(patterns)}", of_values(*patterns))
+
+
+def ls_row(name: str, *patterns: str) -> Source:
+    """A row for `ls -ld` of what matches."""
+    return listing_row(name, f"ls -ld {' '.join(patterns)}", list_files(*patterns))

@@ -7,10 +7,13 @@ the devices, and nvidia-smi last: it can hang for ever where a GPU died, and mus
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 from collectors.live import places
+from collectors.live.acs import pci_acs
 from collectors.live.listings import boot_time, environment, init_environment, iommu_groups, pci_devices
 from collectors.live.ls import list_files, list_libraries, list_targets
+from collectors.live.net import gids, interfaces, listening_ports, routes
 from collectors.live.source import (
     KIB,
     MIB,
@@ -21,8 +24,10 @@ from collectors.live.source import (
     file_row,
     files_row,
     listing_row,
+    ls_row,
     values_row,
 )
+from collectors.live.system import dpkg_packages, numa_nodes, stuck_tasks
 
 
 def _memory_sample(number: int) -> Source:
@@ -35,9 +40,11 @@ def _memory_sample(number: int) -> Source:
 _PROC_AND_SYS = (
     file_row("/proc/driver/nvidia/version"),
     file_row("/sys/module/nvidia/version"),
+    values_row("module-sums", ("/sys/module/nvidia*/version", "/sys/module/nvidia*/srcversion")),
     file_row("/proc/cmdline"),
     file_row("/proc/version"),
     file_row("/proc/uptime"),
+    file_row("/proc/sys/kernel/random/boot_id"),
     listing_row("boot-time", "grep btime /proc/stat", boot_time),
     file_row("/proc/modules"),
     file_row("/proc/devices"),
@@ -52,27 +59,32 @@ _PROC_AND_SYS = (
     file_row("/proc/self/cgroup"),
     file_row("/proc/self/mountinfo"),
     file_row("/proc/self/limits"),
+    file_row("/proc/self/status"),
+    file_row("/proc/self/uid_map"),
     listing_row("iommu-groups", "grep -H ^ /sys/kernel/iommu_groups/*/type", iommu_groups),
     values_row("memory-encryption", places.MEMORY_ENCRYPTION),
     values_row("cgroup-limits", places.CGROUP_LIMITS),
+    values_row("kernel-settings", places.KERNEL_SETTINGS),
+    listing_row("numa", "numactl --hardware", numa_nodes),
     values_row("infiniband", places.INFINIBAND),
+    listing_row("gids", "show_gids", gids),
+    listing_row("stuck-tasks", "ps -eLo pid,tid,stat,wchan:32,comm | grep ' D '", stuck_tasks),
     # From here on the driver or a device may be asked.
     file_row("/proc/driver/nvidia/params"),
     values_row("nvidia-parameters", places.MODULE_PARAMETERS),
     files_row("nvidia-gpus", "/proc/driver/nvidia/gpus/*/information"),
+    files_row("nvidia-proc", *places.NVIDIA_PROC, cap_bytes=64 * KIB),
     listing_row("pci-nvidia", "grep -sH ^ /sys/bus/pci/devices/*/*", pci_devices),
+    listing_row("pci-acs", "cat /sys/bus/pci/devices/*/config", pci_acs),
 )
 
 _FILES = (
     file_row("/etc/os-release"),
-    listing_row(
-        "container-marks",
-        f"ls -ld {' '.join(places.CONTAINER_MARKS)}",
-        list_files(*places.CONTAINER_MARKS),
-    ),
+    ls_row("container-marks", *places.CONTAINER_MARKS),
     file_row("/run/.containerenv"),
     file_row("/run/systemd/container"),
     listing_row("device-files", f"ls -l {' '.join(places.DEVICE_FILES)}", list_files(*places.DEVICE_FILES)),
+    ls_row("kernel-headers", *places.KERNEL_HEADERS),
     listing_row("module-files", "ls -l /lib/modules/*/*/nvidia*.ko*", list_files(*places.MODULE_FILES)),
     listing_row(
         "library-files",
@@ -86,6 +98,11 @@ _FILES = (
     ),
     files_row("ld-so-conf", "/etc/ld.so.conf", "/etc/ld.so.conf.d/*.conf", "/etc/ld.so.preload"),
     files_row("modprobe-conf", "/etc/modprobe.d/*.conf"),
+    files_row("device-rules", *places.DEVICE_RULES, cap_bytes=64 * KIB),
+    files_row("limits-conf", *places.LIMITS, cap_bytes=64 * KIB),
+    files_row("cdi-specs", *places.CDI),
+    files_row("container-runtimes", *places.CONTAINER_RUNTIMES, cap_bytes=256 * KIB),
+    file_row("/etc/hosts", cap_bytes=64 * KIB),
     files_row("nccl-conf", "/etc/nccl.conf", "~/.nccl.conf", "$NCCL_CONF_FILE"),
     files_row("python-hooks", *places.PYTHON_HOOKS, cap_bytes=64 * KIB),
     files_row("apt-history", "/var/log/apt/history.log", keep="tail"),
@@ -96,22 +113,36 @@ _FILES = (
     file_row("/var/log/pacman.log", "tail"),
     file_row("/var/log/nvidia-installer.log", "tail"),
     file_row("/var/log/fabricmanager.log", "tail", 4 * MIB),
+    file_row("/var/log/nvlsm.log", "tail", 4 * MIB),
+    file_row("/var/log/nvidia-imex.log", "tail", 4 * MIB),
 )
 
 _COMMANDS = (
     Source("dmesg", Command(("dmesg",)), 10.0, 32 * MIB, whole_if=b"[    0.000000]"),
-    command_row("uname", "uname -a"),
-    command_row("uptime", "uptime"),
-    command_row("df-shm", "df -k /dev/shm"),
-    command_row("detect-virt", "systemd-detect-virt"),
-    command_row("ldconfig", "ldconfig -p"),
-    command_row("modinfo-nvidia", "modinfo nvidia"),
+    command_row("uname", "uname -a", 3.0),
+    command_row("uptime", "uptime", 3.0),
+    command_row("id", "id", 5.0),
+    command_row("df-shm", "df -k /dev/shm", 3.0),
+    command_row("df", "df -kl", 5.0),
+    command_row("df-inodes", "df -il", 5.0),
+    command_row("detect-virt", "systemd-detect-virt", 3.0),
+    command_row("ldconfig", "ldconfig -p", 5.0),
+    # By name it finds nothing where depmod has not run.
+    command_row("modinfo-nvidia", "modinfo nvidia", 5.0),
     command_row("dkms-status", "dkms status"),
+    command_row("secure-boot", "mokutil --sb-state", 5.0),
     command_row("dpkg-list", "dpkg -l"),
-    command_row("rpm-list", "rpm -qa", 20.0),
-    command_row("ip-addr", "ip addr"),
-    command_row("fabricmanager-status", "systemctl status nvidia-fabricmanager --no-pager --full --lines=50"),
-    command_row("persistenced-status", "systemctl status nvidia-persistenced --no-pager --full --lines=20"),
+    replace(listing_row("dpkg-status", "dpkg -l", dpkg_packages), unless=("dpkg-list",)),
+    command_row("rpm-list", "rpm -qa", 15.0),
+    command_row("ip-addr", "ip addr", 5.0),
+    replace(listing_row("interfaces", "ip addr", interfaces), unless=("ip-addr",)),
+    command_row("ip-route", "ip route", 5.0),
+    replace(listing_row("routes", "ip route", routes), unless=("ip-route",)),
+    command_row("ss-listening", "ss -ltnp", 5.0),
+    replace(listing_row("listening-ports", "ss -ltn", listening_ports), unless=("ss-listening",)),
+    command_row("fabricmanager-status", "systemctl status nvidia-fabricmanager --no-pager --full --lines=50", 5.0),
+    command_row("persistenced-status", "systemctl status nvidia-persistenced --no-pager --full --lines=20", 5.0),
+    command_row("imex-status", "systemctl status nvidia-imex --no-pager --full --lines=20", 5.0),
     # The newest 200,000 lines: an Xid storm can fill gigabytes.
     Source(
         "kernel-journal",
@@ -121,12 +152,19 @@ _COMMANDS = (
         unless=("dmesg",),
     ),
     Source(
-        "kernel-log-file",
-        File("/var/log/kern.log", "tail"),
-        deadline_s=5.0,
-        cap_bytes=32 * MIB,
-        unless=("dmesg", "kernel-journal"),
+        "kernel-journal-before",
+        Command(("journalctl", "-k", "-b", "-1", "--no-pager", "--lines=20000", "--output=short-iso")),
+        deadline_s=10.0,
+        cap_bytes=8 * MIB,
     ),
+    *(
+        Source(name, File(path, "tail"), 5.0, 32 * MIB, unless=("dmesg", "kernel-journal", *before))
+        for name, path, before in places.KERNEL_LOGS
+    ),
+    command_row("nvcc", "nvcc --version", 5.0),
+    command_row("container-toolkit", "nvidia-ctk --version", 5.0),
+    command_row("docker-info", "docker info", 8.0),
+    command_row("imex-domain", "nvidia-imex-ctl -N"),
     command_row("lspci", "lspci -nn"),
     command_row("lspci-verbose", "lspci -vvv", 15.0),
 )
@@ -140,6 +178,9 @@ _NVIDIA_SMI = (
     _memory_sample(2),
     command_row("nvidia-smi-topology", "nvidia-smi topo -m", 15.0),
     command_row("nvidia-smi-p2p-read", "nvidia-smi topo -p2p r", 15.0),
+    command_row("nvidia-smi-p2p-write", "nvidia-smi topo -p2p w", 15.0),
+    command_row("nvidia-smi-nvlink", "nvidia-smi nvlink -s", 15.0),
+    command_row("nvidia-smi-nvlink-errors", "nvidia-smi nvlink -e", 15.0),
     _memory_sample(3),
 )
 

@@ -71,6 +71,9 @@ class Site:
 
     def _copy(self, source: Source, path: str, how: File | Files, limit_s: float) -> bool:
         """Copies one file."""
+        if self.bundle.has(f"files{path}"):  # another row had it
+            self._add(Entry(source.name, file=path, error="not needed: it is in the bundle already"))
+            return False
         work = partial(copy, self.tree, path, source.cap_bytes, how.keep)
         return self._step(source, Entry(source.name, file=path), f"files{path}", work, limit_s)
 

@@ -84,8 +84,12 @@ class Tree:
 
     def read(self, path: str, limit: int = _CHUNK) -> str:
         """The first `limit` bytes of a small text file, without the line end that closes it."""
+        return self.read_bytes(path, limit).decode("utf-8", "surrogateescape").rstrip("\n")
+
+    def read_bytes(self, path: str, limit: int = _CHUNK) -> bytes:
+        """The first `limit` bytes of a file."""
         with open(self.real(path), "rb") as file:  # noqa: PTH123 - Path.open would not save anything here
-            return file.read(limit).decode("utf-8", "surrogateescape").rstrip("\n")
+            return file.read(limit)
 
 
 def copy(tree: Tree, path: str, cap_bytes: int, keep: Keep) -> None:
@@ -114,7 +118,10 @@ def print_paths(tree: Tree, patterns: Iterable[str]) -> None:
     refused: OSError | None = None
     for pattern in patterns:
         try:
-            found.update(dict.fromkeys(tree.glob(pattern)))
+            paths = tree.glob(pattern)
+            if _MAGIC.search(pattern):  # folders that happen to match; one that is named outright is an error
+                paths = [path for path in paths if not os.path.isdir(tree.real(path))]  # noqa: PTH112 - a text
+            found.update(dict.fromkeys(paths))
         except FileNotFoundError:
             continue
         except OSError as error:

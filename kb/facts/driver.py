@@ -22,6 +22,8 @@ class KernelModule(Fact):
     """Release, `590.48.01`; None for a module that has none."""
     flavour: Literal["open", "proprietary"] | None = None
     """Open or proprietary kernel module; None where the source does not tell."""
+    sum: str | None = None
+    """The sum of its sources (srcversion): two builds with the same sum are of the same sources."""
     reported_by: Literal["procfs", "sysfs", "kernel-log", "nvidia-smi", "lsmod", "other"] = "other"
     """Who says so."""
 
@@ -44,6 +46,19 @@ class ModuleFile(Fact):
     path: str | None = None
     kernel: str | None = None
     """Kernel release it is built for."""
+    sum: str | None = None
+    """The sum of its sources (srcversion), to be compared with that of the loaded module."""
+
+
+class KernelHeaders(Fact):
+    """Whether what a module is built against is there, for one kernel of which modules are installed."""
+
+    kind: ClassVar[str] = "kernel_headers"
+
+    kernel: str
+    """Release, 6.8.0-60-generic."""
+    present: bool
+    """Its link `build` leads to something."""
 
 
 class LibraryFile(Fact):

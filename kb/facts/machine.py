@@ -27,6 +27,17 @@ class KernelParameter(Fact):
     """None for a bare word."""
 
 
+class KernelSetting(Fact):
+    """A setting of the running kernel that bears on GPU jobs (sysctl, transparent huge pages)."""
+
+    kind: ClassVar[str] = "kernel_setting"
+
+    name: str
+    """As sysctl names it, kernel.yama.ptrace_scope; or `transparent_hugepage`, `hugepages.2048kB`."""
+    value: str
+    """As it stands; of several choices the one that holds."""
+
+
 class Container(Fact):
     """This evidence was taken inside a container."""
 
