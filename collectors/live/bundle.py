@@ -11,7 +11,8 @@ import json
 import os
 import re
 import tempfile
-from contextlib import contextmanager
+import time
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
@@ -25,6 +26,7 @@ SCHEMA = "diagnose.bundle/1"
 Outcome: TypeAlias = Literal["ok", "absent", "no-permission", "timed-out", "failed", "interrupted", "skipped"]
 
 _HEAD_BYTES = 64
+_RESERVE, _RESERVE_BYTES = ".room-for-the-manifest", 512 * 1024
 
 
 def default_name(host: str, when: datetime) -> str:
@@ -49,6 +51,8 @@ class Entry:
     outcome: Outcome = "skipped"
     exit_code: int | None = None
     error: str | None = None
+    note: str | None = None
+    """What was left out of a file that was too large."""
     started: str = field(default_factory=lambda: now().isoformat(timespec="milliseconds"))
     seconds: float = 0.0
     bytes: int = 0
@@ -102,16 +106,28 @@ class Artifact:
 class Bundle:
     """A bundle in the making. Raises FileExistsError at once where `out` is taken."""
 
-    def __init__(self, out: Path, *, version: str, host: str, deadline_s: float) -> None:
+    def __init__(self, out: Path, *, version: str, host: str, deadline_s: float, root: str = "/") -> None:
         if out.is_symlink() or (out.exists() and (not out.is_dir() or any(out.iterdir()))):
             raise FileExistsError(f"{out} exists already; name another place for the bundle")
         out.parent.mkdir(parents=True, exist_ok=True)
         self.out = out
         self.folder = Path(tempfile.mkdtemp(prefix=f"{out.name}.partial-", dir=out.parent))
         self.entries: list[Entry] = []
-        self._about = {"schema": SCHEMA, "version": version, "host": host, "started": _stamp()}
+        self._started, self._began = now(), time.monotonic()
+        self._about: dict[str, object] = {
+            "schema": SCHEMA,
+            "version": version,
+            "host": host,
+            "view": "this system" if root == "/" else f"another root at {root}",
+            "root": root,
+            "uid": os.geteuid(),
+            "started": _text_of(self._started),
+        }
         self._deadline_s = deadline_s
         self._taken: set[str] = set()
+        self._reserve = self.folder / _RESERVE
+        with suppress(OSError):  # a disk that is full already
+            self._reserve.write_bytes(b"\0" * _RESERVE_BYTES)
 
     def has(self, path: str) -> bool:
         """Whether an artifact was begun at this path of the bundle."""
@@ -131,22 +147,42 @@ class Bundle:
 
     def save(self) -> None:
         """Writes the manifest as it is now, whole or not at all."""
+        finished, seconds = now(), time.monotonic() - self._began
         manifest = {
             **self._about,
-            "finished": _stamp(),
+            "finished": _text_of(finished),
+            "seconds": round(seconds, 3),
+            # How far the clock was set meanwhile: stamps before and after it differ by so much more.
+            "clock_step_s": _step_s((finished - self._started).total_seconds() - seconds),
             "deadline_s": self._deadline_s,
             "artifacts": [asdict(entry) for entry in self.entries],
         }
+        content = f"{json.dumps(manifest, indent=1)}\n".encode()
+        try:
+            self._replace_manifest(content)
+        except OSError:
+            self._reserve.unlink()  # that is what it is kept for; FileNotFoundError where it was used up
+            self._replace_manifest(content)
+
+    def _replace_manifest(self, content: bytes) -> None:
         new = self.folder / "manifest.json.new"
         descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump(manifest, file, indent=1)
-            file.write("\n")
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
         new.replace(self.folder / "manifest.json")
 
     def finish(self) -> Path:
-        """Where the bundle is, its manifest written: at `out`, or where it was built if that was taken."""
-        self.save()
+        """Where the bundle is, its manifest written: at `out`, or where it was built if that was taken.
+
+        Raises OSError only where no manifest at all could be written.
+        """
+        try:
+            self.save()
+        except OSError:
+            (self.folder / "manifest.json.new").unlink(missing_ok=True)
+            if not (self.folder / "manifest.json").exists():  # of an earlier step
+                raise
+        self._reserve.unlink(missing_ok=True)
         try:
             self.folder.rename(self.out)
         except OSError:  # somebody took the name meanwhile: the evidence counts more than its name
@@ -154,6 +190,11 @@ class Bundle:
         return self.out
 
 
-def _stamp() -> str:
-    """Now, in ISO 8601 with offset."""
-    return now().isoformat(timespec="milliseconds")
+def _text_of(when: datetime) -> str:
+    """ISO 8601 with offset."""
+    return when.isoformat(timespec="milliseconds")
+
+
+def _step_s(apart_s: float) -> float:
+    """How far the clock was set; what a clock that is kept in time drifts is no step."""
+    return round(apart_s, 3) if abs(apart_s) >= 1.0 else 0.0

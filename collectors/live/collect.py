@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _PAUSE_S = 0.05
+_FINISH_S = 2.5
+"""Kept for ending a step that hangs, and for writing the bundle."""
+_KEPT_S = 20.0
+"""Kept for the sources that are taken last, which tell most, where those before them hang."""
 
 
 @dataclass(frozen=True)
@@ -61,10 +65,13 @@ def collect(
     Raises FileExistsError where `out` exists already, OSError where the bundle cannot be written; what could
     be written is then in the folder `out` with `.partial-…` at its name.
     """
-    bundle = Bundle(out, version=version, host=socket.gethostname(), deadline_s=deadline_s)
+    began = time.monotonic()
     tree = Tree(str(root.resolve()))
+    bundle = Bundle(out, version=version, host=host_name(tree), deadline_s=deadline_s, root=tree.root)
     allowed = tree.root == "/" if commands is None else commands
-    course = _Course(bundle, tree, time.monotonic() + deadline_s, allowed)
+    until = began + deadline_s - min(_FINISH_S, deadline_s / 20)
+    kept_s = min(_KEPT_S, deadline_s / 3) if any(source.last for source in sources) else 0.0
+    course = _Course(bundle, tree, until, allowed, kept_s)
     with _asked_by_signals(course):
         for number, source in enumerate(sources, 1):
             course.tell(progress, Step(number, len(sources), source.name))
@@ -83,6 +90,8 @@ class _Course:
     until: float
     """The whole run's deadline on the monotonic clock."""
     commands: bool
+    kept_s: float = 0.0
+    """What other sources leave to those that are marked as last."""
     asked_to_end: bool = False
     whole: set[str] = field(default_factory=set)
     """Sources that came whole."""
@@ -121,11 +130,13 @@ class _Course:
         reason = self._needless(source)
         if reason is None:
             self._wait(source)
-        left_s = self.until - time.monotonic()
+        left_s = self.until - time.monotonic() - (0.0 if source.last else self.kept_s)
         if self.asked_to_end:
             self._mark(source, len(self.bundle.entries), "interrupted", "not started")
         elif reason is not None or left_s <= 0:
-            reason = reason or "not started: the time of the whole run was spent"
+            spent = "not started: the time of the whole run was spent"
+            is_kept = self.kept_s and not source.last
+            reason = reason or (f"{spent}, but for what is kept for the last" if is_kept else spent)
             self._mark(source, len(self.bundle.entries), "skipped", reason)
         else:
             self._start(source, min(source.deadline_s, left_s))
@@ -146,6 +157,8 @@ class _Course:
         whole = next((name for name in source.unless if name in self.whole), None)
         if whole is not None:
             return f"not needed: {whole} came whole"
+        if not source.alien and self.tree.root != "/":
+            return f"not started: our own process does not speak of the tree at {self.tree.root}"
         if not isinstance(source.how, Command):
             return None
         program = source.how.argv[0]
@@ -157,8 +170,10 @@ class _Course:
         """Waits until the source may start, or the run must end."""
         name, gap_s = source.after or ("", 0.0)
         start = min(self.began.get(name, 0.0) + gap_s, self.until)
-        while not self.asked_to_end and (left_s := start - time.monotonic()) > 0:
+        left_s = start - time.monotonic()
+        while not self.asked_to_end and left_s > 0:
             time.sleep(min(left_s, _PAUSE_S))
+            left_s = start - time.monotonic()
 
     def _mark(self, source: Source, before: int, outcome: Outcome, error: str) -> None:
         """Enters an outcome for the step's open entry, or for the source where it has none yet."""
@@ -168,6 +183,16 @@ class _Course:
             self.bundle.entries.append(Entry(source.name, file=getattr(how, "path", None), command=command))
         entry = self.bundle.entries[-1]
         entry.outcome, entry.error = outcome, error
+
+
+def host_name(tree: Tree) -> str:
+    """The name of the machine whose files these are: of another root what its /etc/hostname says."""
+    if tree.root == "/":
+        return socket.gethostname()
+    try:
+        return one_line(tree.read("/etc/hostname", 256).splitlines()[0]) or "unknown"
+    except (OSError, IndexError):
+        return "unknown"
 
 
 @contextmanager

@@ -66,6 +66,10 @@ class Source:
     """It came whole only if it begins so: a ring buffer that has wrapped does not."""
     after: tuple[str, float] | None = None
     """Starts no sooner than so many seconds after that source did, if that one succeeded."""
+    last: bool = False
+    """Time is kept for it: others end early enough to leave it some."""
+    alien: bool = True
+    """It may be taken from the files of another root; False for what speaks of our own process."""
 
 
 def file_row(path: str, keep: Keep = "head", cap_bytes: int = MIB) -> Source:
@@ -79,9 +83,9 @@ def files_row(name: str, *patterns: str, keep: Keep = "head", cap_bytes: int = M
     return Source(name, Files(patterns, keep), cap_bytes=cap_bytes)
 
 
-def command_row(name: str, line: str, deadline_s: float = 10.0) -> Source:
+def command_row(name: str, line: str, deadline_s: float = 10.0, *, last: bool = False) -> Source:
     """A row for a command line without quoting."""
-    return Source(name, Command(tuple(line.split())), deadline_s, 8 * MIB)
+    return Source(name, Command(tuple(line.split())), deadline_s, 8 * MIB, last=last)
 
 
 def listing_row(name: str, like: str, lines: Callable[[Tree], Iterator[str]]) -> Source:

@@ -53,7 +53,7 @@ _PROC_AND_SYS = (
     file_row("/proc/cpuinfo", cap_bytes=16 * KIB),
     file_row("/proc/sys/kernel/tainted"),
     file_row("/sys/kernel/security/lockdown"),
-    listing_row("environment", "env", environment(os.environ)),
+    replace(listing_row("environment", "env", environment(os.environ)), alien=False),
     listing_row("init-environment", "tr '\\0' '\\n' < /proc/1/environ", init_environment),
     file_row("/proc/1/cgroup"),
     file_row("/proc/self/cgroup"),
@@ -184,5 +184,10 @@ _NVIDIA_SMI = (
     _memory_sample(3),
 )
 
-SOURCES: tuple[Source, ...] = _PROC_AND_SYS + _FILES + _COMMANDS + _NVIDIA_SMI
+SOURCES: tuple[Source, ...] = (
+    *_PROC_AND_SYS,
+    *_FILES,
+    *_COMMANDS,
+    *(replace(source, last=True) for source in _NVIDIA_SMI),
+)
 """Every source, in the order in which they are taken."""

@@ -32,6 +32,9 @@ _OUTCOMES: dict[int, Outcome] = {
 }
 _REFUSALS = (b"Operation not permitted", b"Permission denied", b"insufficient permissions")
 _ERROR_CHARS = 300
+_FLOOD_BYTES = 64 * MIB
+"""Beyond the cap, after which a step is ended: it might go on for ever."""
+_FLOODED = "ended, for it wrote without end"
 # An unprivileged user's PATH lacks the first ones on Debian; the last holds nvidia-smi under WSL.
 _MORE_PATH = (
     "/usr/local/sbin",
@@ -109,24 +112,29 @@ class Site:
         began = time.monotonic()
         with self.bundle.artifact(place, source.cap_bytes) as artifact:
             try:
-                ran = run(work, artifact.write, deadline_s=limit_s, stop=self.stop)
+                most = source.cap_bytes + _FLOOD_BYTES
+                ran = run(work, artifact.write, deadline_s=limit_s, stop=self.stop, most_bytes=most)
                 judged = judge(ran, is_command=entry.command is not None, wrote=artifact.bytes > 0)
                 entry.outcome, entry.exit_code, entry.error = judged
                 entry.truncated = ran.cut
+                entry.note = ran.note
                 if entry.outcome == "ok":
                     artifact.write(b"")
             finally:
                 entry.seconds = round(time.monotonic() - began, 3)
                 artifact.describe(entry)
-        if ran.stderr:
-            self._add_stderr(source, place, ran.stderr)
+        for what, content in (("stderr", ran.stderr), ("stuck", ran.left_stacks)):
+            if content:
+                self._add_beside(f"{entry.name}.{what}", f"{_stem(place)}.{what}.txt", content)
         return entry.outcome == "ok" and not entry.truncated and artifact.head.startswith(source.whole_if)
 
-    def _add_stderr(self, source: Source, place: str, stderr: bytes) -> None:
-        """Keeps standard error beside the artifact, in an entry that is not taken for the output."""
-        entry = Entry(f"{source.name}.stderr", outcome="ok")
-        with self.bundle.artifact(place.removesuffix(".txt") + ".stderr.txt", MIB) as artifact:
-            artifact.write(stderr)
+    def _add_beside(self, name: str, place: str, content: bytes) -> None:
+        """Keeps what belongs to an artifact beside it, in an entry that is not taken for the output."""
+        if self.bundle.has(place):  # of several files of one name
+            return
+        entry = Entry(name, outcome="ok")
+        with self.bundle.artifact(place, MIB) as artifact:
+            artifact.write(content)
             artifact.describe(entry)
         self._add(entry)
 
@@ -137,9 +145,9 @@ class Site:
 
 def judge(ran: Ran, *, is_command: bool, wrote: bool) -> tuple[Outcome, int | None, str | None]:
     """The outcome of a step, the exit code where it was a command that ended, and the error in one line."""
-    if ran.interrupted or ran.timed_out:
-        outcome: Outcome = "interrupted" if ran.interrupted else "timed-out"
-        what = "interrupted" if ran.interrupted else "did not end in time"
+    if ran.interrupted or ran.timed_out or ran.flooded:
+        outcome: Outcome = "interrupted" if ran.interrupted else "timed-out" if ran.timed_out else "failed"
+        what = {"interrupted": "interrupted", "timed-out": "did not end in time"}.get(outcome, _FLOODED)
         left = f"; left behind: {ran.left_behind}, not even SIGKILL ends it" if ran.left_behind else ""
         return outcome, None, what + left
     if ran.error is not None:
@@ -153,6 +161,11 @@ def judge(ran: Ran, *, is_command: bool, wrote: bool) -> tuple[Outcome, int | No
     first = next((line for line in ran.stderr.splitlines() if line.strip()), b"").decode("utf-8", "replace")
     refused = not wrote and any(refusal in ran.stderr for refusal in _REFUSALS)
     return ("no-permission" if refused else "failed"), shown, one_line(first) or f"exit code {code}"
+
+
+def _stem(place: str) -> str:
+    """The place without the ending of texts."""
+    return place[:-4] if place.endswith(".txt") else place  # noqa: FURB188 - the oldest Python lacks it
 
 
 def one_line(text: str) -> str:

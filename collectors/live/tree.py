@@ -13,7 +13,7 @@ import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from collectors.live.run import report
+from collectors.live.report import report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -104,9 +104,11 @@ def copy(tree: Tree, path: str, cap_bytes: int, keep: Keep) -> None:
         first = os.read(descriptor, _CHUNK)
         _write(first[first.find(b"\n") + 1 :])
     left = cap_bytes + 1  # one more than is kept, so that the parent sees that it was too long
-    while left > 0 and (chunk := os.read(descriptor, min(_CHUNK, left))):
+    chunk = os.read(descriptor, min(_CHUNK, left))
+    while chunk:
         _write(chunk)
         left -= len(chunk)
+        chunk = os.read(descriptor, min(_CHUNK, left)) if left > 0 else b""
 
 
 def print_paths(tree: Tree, patterns: Iterable[str]) -> None:

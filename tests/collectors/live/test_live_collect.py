@@ -99,6 +99,7 @@ def test_an_entry_holds_what_was_agreed(out: Path, tools: Tools) -> None:
         "bytes": 10,
         "sha256": hashlib.sha256(b"some text\n").hexdigest(),
         "truncated": False,
+        "note": None,
     } == {key: value for key, value in entry.items() if key not in {"started", "seconds"}}
     assert (out / "commands/failing.stderr.txt").read_bytes() == b"some trouble\n"
     assert tuple(entries(out)["failing.stderr"][key] for key in ("path", "command")) == (
