@@ -129,12 +129,28 @@ def collect(
             "-o", "--output", help="Archive (.tar.zst, .tar.gz, .tar.xz) or directory.", show_default=False
         ),
     ] = None,
-    deadline: Annotated[float, typer.Option(help="Seconds after which no further step is begun.")] = 60.0,
+    deadline: Annotated[float, typer.Option(help="Seconds for the whole run.", min=1.0)] = 60.0,
+    pid: Annotated[
+        list[int] | None,
+        typer.Option(help="Process of the job; else all that hold a GPU. May be repeated.", show_default=False),
+    ] = None,
+    python: Annotated[
+        list[str] | None,
+        typer.Option(help="Python of the job; else those of its processes. May be repeated.", show_default=False),
+    ] = None,
+    log: Annotated[
+        list[str] | None,
+        typer.Option(help="Log of the job, or a pattern of several. May be repeated.", show_default=False),
+    ] = None,
+    root: Annotated[
+        Path, typer.Option(help="Read the files of this root, such as that of the host in a container.")
+    ] = Path("/"),
 ) -> None:
     """Gather evidence from this machine into a bundle; its path is the last line of the output."""
-    from diagnose.collecting import collect_bundle
+    from diagnose.collecting import Wanted, collect_bundle
 
-    typer.echo(collect_bundle(out, deadline))
+    wanted = Wanted(root, tuple(pid or ()), tuple(python or ()), tuple(log or ()))
+    typer.echo(collect_bundle(out, deadline, wanted))
 
 
 @app.command()

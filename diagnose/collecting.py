@@ -2,30 +2,94 @@
 
 from __future__ import annotations
 
-import socket
+import os
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
 from collectors.live import Step, collect, default_name
+from collectors.live.collect import host_name
+from collectors.live.sources import table
+from collectors.live.tree import Tree
 from collectors.pack import bundle_folder, is_archive, pack
 from diagnose import __version__
 from kb.errors import InputError
 
 
-def collect_bundle(out: Path | None, deadline_s: float) -> Path:
-    """The path of the bundle that was written. Raises InputError where it can't be written there."""
-    target = out or Path(default_name(socket.gethostname(), datetime.now(timezone.utc)))
+@dataclass(frozen=True)
+class Wanted:
+    """What a user asks for beyond what is always taken."""
+
+    root: Path = Path("/")
+    pids: tuple[int, ...] = ()
+    pythons: tuple[str, ...] = ()
+    logs: tuple[str, ...] = ()
+    sample_s: float = 0.0
+
+
+def collect_bundle(out: Path | None, deadline_s: float, wanted: Wanted = Wanted()) -> Path:
+    """The path of the bundle that was written. Raises InputError where it can't be written there.
+
+    Without `out` it is in the working directory, or where that can't be written in that for temporary files.
+    """
+    if not wanted.root.is_dir():
+        raise InputError(f"expected the root of a system, found no folder at {wanted.root}; mount it there")
+    name = default_name(host_name(Tree(str(wanted.root.resolve()))), datetime.now(timezone.utc))
+    target = out or _where_one_may_write() / name
+    rows = table(
+        pids=wanted.pids,
+        pythons=tuple(_absolute(path) for path in wanted.pythons),
+        logs=tuple(os.path.abspath(pattern) for pattern in wanted.logs),  # noqa: PTH100 - patterns, not paths
+    )
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with _progress() as tell:
-            folder = collect(bundle_folder(target), version=__version__, progress=tell, deadline_s=deadline_s)
-        return pack(folder, target, remove=True) if is_archive(target) else folder
+            folder = collect(
+                bundle_folder(target),
+                version=__version__,
+                progress=tell,
+                deadline_s=deadline_s,
+                root=wanted.root,
+                sources=rows,
+            )
     except OSError as error:
-        why = (error.strerror or str(error)).lower()
-        raise InputError(f"could not write the bundle {target}: {why}; name another place with -o") from error
+        raise _not_written(target, error) from error
+    try:
+        return pack(folder, target, remove=True) if is_archive(target) else folder
+    except OSError as error:  # the disk is full, for instance: the folder holds the same
+        _warn(f"{_not_written(target, error)}; the folder {folder} has everything")
+        return folder
+
+
+def _not_written(target: Path, error: OSError) -> InputError:
+    why = (error.strerror or str(error)).lower()
+    return InputError(f"could not write the bundle {target}: {why}; name another place with -o")
+
+
+def _where_one_may_write() -> Path:
+    """The working directory, or that for temporary files where nothing can be written there."""
+    try:
+        with tempfile.TemporaryFile(dir="."):
+            return Path()
+    except OSError as error:
+        other = Path(tempfile.gettempdir())
+        _warn(
+            f"nothing can be written here ({(error.strerror or str(error)).lower()}); the bundle goes to {other}"
+        )
+        return other
+
+
+def _absolute(program: str) -> str:
+    """A path from the root; a bare name stays one."""
+    return os.path.abspath(program) if "/" in program else program  # noqa: PTH100 - links must stay as they are
+
+
+def _warn(text: str) -> None:
+    print(f"diagnose: {text}", file=sys.stderr)  # noqa: T201
 
 
 @contextmanager

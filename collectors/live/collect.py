@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from collectors.live.bundle import Bundle, Entry, Outcome
-from collectors.live.source import Command, Source
+from collectors.live.source import Command, Pythons, PythonStacks, Source
 from collectors.live.sources import SOURCES
 from collectors.live.steps import Site, one_line
 from collectors.live.tree import Tree
@@ -99,6 +99,10 @@ class _Course:
     """When each source that succeeded began."""
     hung: dict[str, str] = field(default_factory=dict)
     """Programs that did not end in time, and in which step."""
+    site: Site = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.site = Site(self.bundle, self.tree, lambda: self.asked_to_end)
 
     def take(self, source: Source) -> Outcome:
         """The outcome of one source: of its entries, which are in the manifest then, the first not ok."""
@@ -144,9 +148,9 @@ class _Course:
     def _start(self, source: Source, limit_s: float) -> None:
         """Takes the source, and remembers what others need to know of it."""
         began, before = time.monotonic(), len(self.bundle.entries)
-        if Site(self.bundle, self.tree, lambda: self.asked_to_end).take(source, limit_s):
+        if self.site.take(source, limit_s):
             self.whole.add(source.name)
-        outcome = self.bundle.entries[before].outcome
+        outcome = next((entry.outcome for entry in self.bundle.entries[before:]), "ok")
         if outcome == "ok":
             self.began[source.name] = began
         elif outcome == "timed-out" and isinstance(source.how, Command):
@@ -159,6 +163,8 @@ class _Course:
             return f"not needed: {whole} came whole"
         if not source.alien and self.tree.root != "/":
             return f"not started: our own process does not speak of the tree at {self.tree.root}"
+        if isinstance(source.how, (PythonStacks, Pythons)) and not self.commands:
+            return f"not started: a command does not speak of the tree at {self.tree.root}"
         if not isinstance(source.how, Command):
             return None
         program = source.how.argv[0]

@@ -49,7 +49,29 @@ class Listing:
     like: str
 
 
-How: TypeAlias = File | Files | Command | Listing
+@dataclass(frozen=True)
+class Processes:
+    """What the kernel tells of each of these processes, or else of each that holds a GPU."""
+
+    pids: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class PythonStacks:
+    """Where the Python code of each of these processes stands, if py-spy is there."""
+
+    pids: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Pythons:
+    """What these interpreters have installed, or else those of the processes, or else python3."""
+
+    paths: tuple[str, ...] = ()
+    pids: tuple[int, ...] = ()
+
+
+How: TypeAlias = File | Files | Command | Listing | Processes | PythonStacks | Pythons
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,10 @@ from collectors.live.source import (
     MIB,
     Command,
     File,
+    Files,
+    Processes,
+    Pythons,
+    PythonStacks,
     Source,
     command_row,
     file_row,
@@ -184,10 +188,28 @@ _NVIDIA_SMI = (
     _memory_sample(3),
 )
 
-SOURCES: tuple[Source, ...] = (
-    *_PROC_AND_SYS,
-    *_FILES,
-    *_COMMANDS,
-    *(replace(source, last=True) for source in _NVIDIA_SMI),
-)
-"""Every source, in the order in which they are taken."""
+
+def table(
+    *, pids: tuple[int, ...] = (), pythons: tuple[str, ...] = (), logs: tuple[str, ...] = ()
+) -> tuple[Source, ...]:
+    """Every source, in the order in which they are taken.
+
+    `pids` are the processes of the job, if not all that hold a GPU; `pythons` the interpreters, if not theirs;
+    `logs` are paths or patterns of logs.
+    """
+    given = (Source("log", Files(logs, "parts"), 20.0, 48 * MIB),) if logs else ()
+    return (
+        *_PROC_AND_SYS,
+        Source("job", Processes(pids), 8.0),
+        *given,
+        *_FILES,
+        *_COMMANDS[:1],
+        replace(Source("py-spy", PythonStacks(pids), 12.0), alien=False),
+        replace(Source("python", Pythons(pythons, pids), 20.0, 4 * MIB), alien=False),
+        *_COMMANDS[1:],
+        *(replace(source, last=True) for source in _NVIDIA_SMI),
+    )
+
+
+SOURCES: tuple[Source, ...] = table()
+"""What is collected where nothing is asked for."""

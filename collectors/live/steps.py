@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from collectors.live.bundle import Bundle, Entry, Outcome
 from collectors.live.run import Ran, execute, run
-from collectors.live.source import MIB, File, Files, Listing, Source
+from collectors.live.source import MIB, File, Files, Listing, Processes, Pythons, PythonStacks, Source
 from collectors.live.tree import Tree, copy, print_lines, print_paths
 
 if TYPE_CHECKING:
@@ -47,13 +47,15 @@ _MORE_PATH = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass
 class Site:
     """Where steps take from and put to. `stop` says that somebody wants the run to end."""
 
     bundle: Bundle
     tree: Tree
     stop: Callable[[], bool]
+    holders: list[int] | None = None
+    """The processes that hold a GPU, once they were looked for."""
 
     def take(self, source: Source, limit_s: float) -> bool:
         """Takes one source within so many seconds and enters it in the bundle; true where it came whole.
@@ -64,21 +66,26 @@ class Site:
         if isinstance(how, Files):
             self._copy_all(source, how, limit_s)
             return False
+        if isinstance(how, (Processes, PythonStacks, Pythons)):
+            from collectors.live.job import take_job
+
+            take_job(self, source, limit_s)
+            return False
         if isinstance(how, File):
             return self._copy(source, how.path, how, limit_s)
         if isinstance(how, Listing):
             work = partial(print_lines, self.tree, how.like, how.lines)
-            return self._step(source, Entry(name), f"listings/{name}.txt", work, limit_s)
+            return self.step(source, Entry(name), f"listings/{name}.txt", work, limit_s)
         execution = partial(execute, how.argv, command_environ(os.environ))
-        return self._step(source, Entry(name, command=list(how.argv)), f"commands/{name}.txt", execution, limit_s)
+        return self.step(source, Entry(name, command=list(how.argv)), f"commands/{name}.txt", execution, limit_s)
 
     def _copy(self, source: Source, path: str, how: File | Files, limit_s: float) -> bool:
         """Copies one file."""
         if self.bundle.has(f"files{path}"):  # another row had it
-            self._add(Entry(source.name, file=path, error="not needed: it is in the bundle already"))
+            self.add(Entry(source.name, file=path, error="not needed: it is in the bundle already"))
             return False
         work = partial(copy, self.tree, path, source.cap_bytes, how.keep)
-        return self._step(source, Entry(source.name, file=path), f"files{path}", work, limit_s)
+        return self.step(source, Entry(source.name, file=path), f"files{path}", work, limit_s)
 
     def _copy_all(self, source: Source, how: Files, limit_s: float) -> None:
         """Copies every file that matches, an entry each; one entry where none does."""
@@ -91,24 +98,24 @@ class Site:
         if outcome == "ok" and not listed:
             outcome, error = "absent", f"nothing matches {' '.join(patterns)}"
         if outcome != "ok":
-            self._add(Entry(source.name, outcome=outcome, error=error))
+            self.add(Entry(source.name, outcome=outcome, error=error))
             return
         paths = [os.fsdecode(path) for path in bytes(listed).split(b"\0") if path]
         for path in paths[:MOST_FILES]:
             left_s = until - time.monotonic()
             if self.stop():
-                self._add(Entry(source.name, file=path, outcome="interrupted", error="not started"))
+                self.add(Entry(source.name, file=path, outcome="interrupted", error="not started"))
             elif left_s <= 0:
-                self._add(Entry(source.name, file=path, error="not started: its source's time was spent"))
+                self.add(Entry(source.name, file=path, error="not started: its source's time was spent"))
             else:
                 self._copy(source, path, how, left_s)
         if len(paths) > MOST_FILES:
-            self._add(Entry(source.name, error=f"{len(paths) - MOST_FILES} more files match"))
+            self.add(Entry(source.name, error=f"{len(paths) - MOST_FILES} more files match"))
 
-    def _step(self, source: Source, entry: Entry, place: str, work: Callable[[], object], limit_s: float) -> bool:
+    def step(self, source: Source, entry: Entry, place: str, work: Callable[[], object], limit_s: float) -> bool:
         """Runs one child into one artifact; true where that came whole."""
         entry.outcome = "interrupted"  # until it is known better
-        self._add(entry)
+        self.add(entry)
         began = time.monotonic()
         with self.bundle.artifact(place, source.cap_bytes) as artifact:
             try:
@@ -117,7 +124,7 @@ class Site:
                 judged = judge(ran, is_command=entry.command is not None, wrote=artifact.bytes > 0)
                 entry.outcome, entry.exit_code, entry.error = judged
                 entry.truncated = ran.cut
-                entry.note = ran.note
+                entry.note = ran.note or entry.note
                 if entry.outcome == "ok":
                     artifact.write(b"")
             finally:
@@ -136,9 +143,9 @@ class Site:
         with self.bundle.artifact(place, MIB) as artifact:
             artifact.write(content)
             artifact.describe(entry)
-        self._add(entry)
+        self.add(entry)
 
-    def _add(self, entry: Entry) -> None:
+    def add(self, entry: Entry) -> None:
         """Enters it in the manifest."""
         self.bundle.entries.append(entry)
 

@@ -13,12 +13,13 @@ import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from collectors.live.excerpt import copy_parts
 from collectors.live.report import report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-Keep: TypeAlias = Literal["head", "tail"]
+Keep: TypeAlias = Literal["head", "tail", "parts"]
 
 _CHUNK = 64 * 1024
 _LINKS = 40
@@ -93,11 +94,14 @@ class Tree:
 
 
 def copy(tree: Tree, path: str, cap_bytes: int, keep: Keep) -> None:
-    """Writes a file to standard output: its beginning, or its last whole lines if it is over the cap."""
+    """Writes a file to standard output; of one over the cap its beginning, its last whole lines, or parts."""
     descriptor = os.open(tree.real(path), os.O_RDONLY | os.O_NOCTTY)
     status = os.fstat(descriptor)
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    if keep == "parts" and status.st_size > cap_bytes:
+        copy_parts(descriptor, status.st_size, cap_bytes, _write)
+        return
     if keep == "tail" and status.st_size > cap_bytes:
         report(cut=True)
         os.lseek(descriptor, status.st_size - cap_bytes, os.SEEK_SET)
@@ -144,6 +148,12 @@ def print_lines(tree: Tree, like: str, lines: Callable[[Tree], Iterator[str]]) -
         head = ""
     if head:
         _write(head.encode())
+
+
+def print_transcript(lines: Callable[[], Iterator[str]]) -> None:
+    """Writes lines that hold their own commands, each at once."""
+    for line in lines():
+        _write(os.fsencode(f"{line}\n"))
 
 
 def complain(path: str, error: OSError) -> None:
