@@ -67,7 +67,7 @@ def process_lines(tree: Tree, pid: int) -> Iterator[str]:
     """A transcript of what there is to know of one process. Raises OSError where there is none of that number."""
     folder = f"/proc/{pid}"
     tree.read(f"{folder}/stat")
-    for part in (_tasks, _plain_files, _open_files, _connections, _command_line, _environment, _libraries):
+    for part in (_tasks, _plain_files, _links, _connections, _command_line, _environment, _libraries):
         yield from _as_far_as_it_goes(part, tree, folder)
 
 
@@ -123,16 +123,16 @@ def _plain_files(tree: Tree, folder: str) -> Iterator[str]:
     for name in ("status", "limits", "cgroup"):
         yield f"$ cat {folder}/{name}"
         yield from tree.read(f"{folder}/{name}").splitlines()
-    yield f"$ readlink {folder}/ns/* {folder}/exe {folder}/root"
+
+
+def _links(tree: Tree, folder: str) -> Iterator[str]:
+    """Its namespaces, its program, and the devices and shared memory that it holds."""
+    yield f"$ readlink {folder}/ns/* {folder}/exe {folder}/root {folder}/fd/*"
     for name in (*(f"ns/{name}" for name in _NAMESPACES), "exe", "root"):
         try:
             yield f"{folder}/{name} -> {tree.link(f'{folder}/{name}')}"
         except FileNotFoundError:  # a kernel without that namespace
             continue
-
-
-def _open_files(tree: Tree, folder: str) -> Iterator[str]:
-    yield f"$ readlink {folder}/fd/*"
     for number, path in _descriptors(tree, folder):
         if _HELD.search(path):
             yield f"{folder}/fd/{number} -> {path}"

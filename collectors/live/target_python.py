@@ -17,14 +17,8 @@ if TYPE_CHECKING:
 
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
-WANTED = (
-    "libcuda.so.1",
-    "libnvidia-ml.so.1",
-    "libnccl.so.2",
-    "libcudart.so.12",
-    "libcudart.so.13",
-    "libcudart.so.11.0",
-)
+OF_THE_DRIVER = ("libcuda.so.1", "libnvidia-ml.so.1")
+OF_PROGRAMS = ("libnccl.so.2", "libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0")
 MAPPED = re.compile(r"/lib(?:cuda|cudart|nvidia-ml|nccl|nccl-net|cudnn|cublas|nvrtc)[-\w]*\.so[.\d]*$")
 PACKAGE = re.compile(r"([A-Za-z0-9][\w.]*)-(\d[\w.!+]*?)(?:-py\d[\w.]*)?\.(?:dist|egg)-info$")
 HOOKS = ("sitecustomize", "usercustomize")
@@ -48,6 +42,11 @@ def guarded(part: "Callable[[], None]") -> None:
 def folders() -> "list[str]":
     """Where packages lie, in the order in which Python looks."""
     return [path for path in dict.fromkeys(sys.path) if path and os.path.isdir(path)]
+
+
+def has_torch() -> bool:
+    """Whether PyTorch is installed."""
+    return any(os.path.isdir(os.path.join(folder, "torch")) for folder in folders())
 
 
 def torch_build() -> None:
@@ -94,9 +93,12 @@ def hooks() -> None:
 
 
 def libraries() -> None:
-    """What the loader chooses for each library, by letting it load it; loading libcuda does not start CUDA."""
+    """What the loader chooses for each library, by letting it load it; loading libcuda does not start CUDA.
+
+    PyTorch brings its own NCCL and CUDA runtime: which those are shows once it is imported.
+    """
     say("$ ldd")
-    for name in WANTED:
+    for name in OF_THE_DRIVER + (() if has_torch() else OF_PROGRAMS):
         before = set(mapped())
         try:
             ctypes.CDLL(name)
@@ -126,7 +128,7 @@ def mapped() -> "list[str]":
 
 def imported_torch() -> None:
     """What only PyTorch's code tells: its architectures, its NCCL, and the libraries that it brings."""
-    if not any(os.path.isdir(os.path.join(folder, "torch")) for folder in folders()):
+    if not has_torch():
         return
     import torch
 

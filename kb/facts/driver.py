@@ -112,6 +112,23 @@ class ResolvedLibrary(Fact):
     """Whose library it is, judged by the folder it lies in."""
 
 
+class MappedLibrary(Fact):
+    """A CUDA or driver library in the memory of a process, or one that its loader chooses; equal ones together."""
+
+    kind: ClassVar[str] = "mapped_library"
+
+    stem: str
+    """Name up to `.so`: libcuda, libnvidia-ml, libcudart, libnccl-net."""
+    path: str
+    version: Version | None = None
+    """From the file name."""
+    deleted: bool = False
+    """The file was replaced since: what the process runs is no longer what is on disk."""
+    how: Literal["mapped", "resolved"] = "mapped"
+    """`mapped`: in a process's memory; `resolved`: what ldd or dlopen gives."""
+    count: int = 1
+
+
 class NvidiaSmi(Fact):
     """The header of nvidia-smi's table, or `nvidia-smi --version`."""
 
