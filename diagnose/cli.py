@@ -142,14 +142,19 @@ def collect(
         list[str] | None,
         typer.Option(help="Log of the job, or a pattern of several. May be repeated.", show_default=False),
     ] = None,
+    sample: Annotated[
+        str | None,
+        typer.Option(help="Watch memory and load of the GPUs for so long, for instance 20s.", show_default=False),
+    ] = None,
     root: Annotated[
         Path, typer.Option(help="Read the files of this root, such as that of the host in a container.")
     ] = Path("/"),
 ) -> None:
     """Gather evidence from this machine into a bundle; its path is the last line of the output."""
-    from diagnose.collecting import Wanted, collect_bundle
+    from diagnose.collecting import Wanted, collect_bundle, seconds_of
 
-    wanted = Wanted(root, tuple(pid or ()), tuple(python or ()), tuple(log or ()))
+    sample_s = seconds_of(sample) if sample is not None else 0.0
+    wanted = Wanted(root, tuple(pid or ()), tuple(python or ()), tuple(log or ()), sample_s)
     typer.echo(collect_bundle(out, deadline, wanted))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -19,6 +20,8 @@ from collectors.pack import bundle_folder, is_archive, pack
 from diagnose import __version__
 from kb.errors import InputError
 
+MOST_SAMPLE_S = 600.0
+
 
 @dataclass(frozen=True)
 class Wanted:
@@ -29,6 +32,15 @@ class Wanted:
     pythons: tuple[str, ...] = ()
     logs: tuple[str, ...] = ()
     sample_s: float = 0.0
+
+
+def seconds_of(text: str) -> float:
+    """Seconds of `20s`, `20` or `2m`. Raises InputError for anything else, and for more than ten minutes."""
+    match = re.fullmatch(r"(\d{1,4}(?:\.\d{1,3})?)(s|m)?", text.strip())
+    seconds = float(match[1]) * (60 if match[2] == "m" else 1) if match else 0.0
+    if not 0 < seconds <= MOST_SAMPLE_S:
+        raise InputError(f"expected a time of at most ten minutes such as 20s after --sample, found {text!r}")
+    return seconds
 
 
 def collect_bundle(out: Path | None, deadline_s: float, wanted: Wanted = Wanted()) -> Path:
@@ -44,6 +56,7 @@ def collect_bundle(out: Path | None, deadline_s: float, wanted: Wanted = Wanted(
         pids=wanted.pids,
         pythons=tuple(_absolute(path) for path in wanted.pythons),
         logs=tuple(os.path.abspath(pattern) for pattern in wanted.logs),  # noqa: PTH100 - patterns, not paths
+        sample_s=wanted.sample_s,
     )
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -52,7 +65,7 @@ def collect_bundle(out: Path | None, deadline_s: float, wanted: Wanted = Wanted(
                 bundle_folder(target),
                 version=__version__,
                 progress=tell,
-                deadline_s=deadline_s,
+                deadline_s=deadline_s + wanted.sample_s,
                 root=wanted.root,
                 sources=rows,
             )

@@ -14,12 +14,14 @@ from collectors.live.acs import pci_acs
 from collectors.live.listings import boot_time, environment, init_environment, iommu_groups, pci_devices
 from collectors.live.ls import list_files, list_libraries, list_targets
 from collectors.live.net import gids, interfaces, listening_ports, routes
+from collectors.live.sampling import QUERY, by_nvidia_smi, by_nvml
 from collectors.live.source import (
     KIB,
     MIB,
     Command,
     File,
     Files,
+    Listing,
     Processes,
     Pythons,
     PythonStacks,
@@ -190,12 +192,16 @@ _NVIDIA_SMI = (
 
 
 def table(
-    *, pids: tuple[int, ...] = (), pythons: tuple[str, ...] = (), logs: tuple[str, ...] = ()
+    *,
+    pids: tuple[int, ...] = (),
+    pythons: tuple[str, ...] = (),
+    logs: tuple[str, ...] = (),
+    sample_s: float = 0.0,
 ) -> tuple[Source, ...]:
     """Every source, in the order in which they are taken.
 
     `pids` are the processes of the job, if not all that hold a GPU; `pythons` the interpreters, if not theirs;
-    `logs` are paths or patterns of logs.
+    `logs` are paths or patterns of logs; for `sample_s` seconds the GPUs are watched.
     """
     given = (Source("log", Files(logs, "parts"), 20.0, 48 * MIB),) if logs else ()
     return (
@@ -207,7 +213,22 @@ def table(
         replace(Source("py-spy", PythonStacks(pids), 12.0), alien=False),
         replace(Source("python", Pythons(pythons, pids), 20.0, 4 * MIB), alien=False),
         *_COMMANDS[1:],
-        *(replace(source, last=True) for source in _NVIDIA_SMI),
+        *(replace(source, last=True) for source in (*(_samples(sample_s) if sample_s else ()), *_NVIDIA_SMI)),
+    )
+
+
+def _samples(seconds: float) -> tuple[Source, ...]:
+    """Rows that watch the GPUs for so long: through NVML, or else with nvidia-smi."""
+    like, limit_s = f"{QUERY} -lms 1000", seconds + 6.0
+    return (
+        Source("gpu-samples", Listing(by_nvml(seconds), like), limit_s, alien=False),
+        Source(
+            "gpu-samples-nvidia-smi",
+            Listing(by_nvidia_smi(seconds), like),
+            limit_s,
+            unless=("gpu-samples",),
+            alien=False,
+        ),
     )
 
 
