@@ -57,7 +57,7 @@ def take_job(site: Site, source: Source, limit_s: float) -> None:
     if isinstance(how, Processes):
         for pid in _within(site, source, _holders(site, source, how.pids), MOST_PROCESSES, until):
             work = partial(print_transcript, partial(process_lines, site.tree, pid))
-            entry = Entry(source.name, file=f"/proc/{pid}")
+            entry = Entry(source.name, note=f"process {pid}")
             site.step(source, entry, f"processes/{pid}.txt", work, _left(until, _EACH_S))
     elif isinstance(how, PythonStacks):
         pids = _holders(site, source, how.pids)

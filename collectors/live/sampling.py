@@ -42,8 +42,9 @@ def by_nvml(seconds: float) -> Callable[[Tree], Iterator[str]]:
         try:
             pynvml.nvmlInit()
         except pynvml.NVMLError as error:
-            yield f"Failed to initialize NVML: {error}"
-            raise OSError(_errno(pynvml, error), f"NVML: {error}") from error
+            words = _words(pynvml, error)
+            yield f"Failed to initialize NVML: {words}"
+            raise OSError(_errno(pynvml, error), f"NVML: {words}") from error
         yield _HEADER
         devices = [_handle(pynvml, index) for index in range(pynvml.nvmlDeviceGetCount())]
         for _ in _moments(seconds):
@@ -76,6 +77,15 @@ def _moments(seconds: float) -> Iterator[int]:
         time.sleep(max(0.0, began + number * min(_EVERY_S, seconds) - time.monotonic()))
         yield number
         number += 1
+
+
+def _words(pynvml: Any, error: Any) -> str:
+    """What NVML itself calls the error, as nvidia-smi does; the binding has words of its own for some."""
+    try:
+        said = pynvml.nvmlErrorString(error.value)
+    except pynvml.NVMLError:  # there is no library that could say
+        return str(error)
+    return said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
 
 
 def _errno(pynvml: Any, error: Exception) -> int:
