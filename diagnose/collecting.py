@@ -13,8 +13,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from collectors.live import Step, collect, default_name
-from collectors.live.collect import host_name
 from collectors.live.sources import table
+from collectors.live.system import host_name
 from collectors.live.tree import Tree
 from collectors.pack import bundle_folder, is_archive, pack
 from diagnose import __version__
@@ -72,7 +72,9 @@ def collect_bundle(out: Path | None, deadline_s: float, wanted: Wanted = Wanted(
     except OSError as error:
         raise _not_written(target, error) from error
     try:
-        return pack(folder, target, remove=True) if is_archive(target) else folder
+        if not is_archive(target):
+            return folder
+        return pack(folder, _unused(target) if out is None else target, remove=True)
     except OSError as error:  # the disk is full, for instance: the folder holds the same
         _warn(f"{_not_written(target, error)}; the folder {folder} has everything")
         return folder
@@ -81,6 +83,19 @@ def collect_bundle(out: Path | None, deadline_s: float, wanted: Wanted = Wanted(
 def _not_written(target: Path, error: OSError) -> InputError:
     why = (error.strerror or str(error)).lower()
     return InputError(f"could not write the bundle {target}: {why}; name another place with -o")
+
+
+def _unused(target: Path) -> Path:
+    """The name, or the next that nobody has: two may collect in one second. An empty file keeps it for us."""
+    folder, suffix = bundle_folder(target).name, target.name[len(bundle_folder(target).name) :]
+    for number in range(1, 100):
+        name = target.with_name(f"{folder}-{number}{suffix}") if number > 1 else target
+        try:
+            os.close(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        except FileExistsError:
+            continue
+        return name
+    return target
 
 
 def _where_one_may_write() -> Path:

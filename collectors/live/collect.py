@@ -7,7 +7,6 @@ deadline, or when it is asked to end (Ctrl-C, SIGTERM, a terminal that went away
 from __future__ import annotations
 
 import signal
-import socket
 import threading
 import time
 from contextlib import contextmanager, suppress
@@ -19,6 +18,7 @@ from collectors.live.bundle import Bundle, Entry, Outcome
 from collectors.live.source import Command, Pythons, PythonStacks, Source
 from collectors.live.sources import SOURCES
 from collectors.live.steps import Site, one_line
+from collectors.live.system import host_name
 from collectors.live.tree import Tree
 
 if TYPE_CHECKING:
@@ -189,16 +189,6 @@ class _Course:
             self.bundle.entries.append(Entry(source.name, file=getattr(how, "path", None), command=command))
         entry = self.bundle.entries[-1]
         entry.outcome, entry.error = outcome, error
-
-
-def host_name(tree: Tree) -> str:
-    """The name of the machine whose files these are: of another root what its /etc/hostname says."""
-    if tree.root == "/":
-        return socket.gethostname()
-    try:
-        return one_line(tree.read("/etc/hostname", 256).splitlines()[0]) or "unknown"
-    except (OSError, IndexError):
-        return "unknown"
 
 
 @contextmanager

@@ -5,6 +5,7 @@ Where something is left out stands a line that says how much; the manifest has t
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from typing import TYPE_CHECKING
@@ -73,6 +74,7 @@ def _blocks(descriptor: int, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Where the stretches of interest begin and end, in order; empty ones tell how far the search has come."""
     done = start
     while start < end:
+        start = _data_from(descriptor, start, end)
         chunk = os.pread(descriptor, min(_CHUNK, end - start), start)
         if not chunk:
             return
@@ -84,6 +86,14 @@ def _blocks(descriptor: int, start: int, end: int) -> Iterator[tuple[int, int]]:
                 yield first, done
         start += max(1, len(chunk) - (max(map(len, NEEDLES)) if start + len(chunk) < end else 0))
         yield start, start
+
+
+def _data_from(descriptor: int, start: int, end: int) -> int:
+    """Where the next bytes are that were ever written: a hole in a file holds nothing."""
+    try:
+        return min(end, os.lseek(descriptor, start, os.SEEK_DATA))
+    except OSError as error:  # ENXIO: a hole up to the end; EINVAL: a file system that knows no holes
+        return end if error.errno == errno.ENXIO else start
 
 
 def _places(chunk: bytes) -> set[int]:

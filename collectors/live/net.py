@@ -60,7 +60,7 @@ def interfaces(tree: Tree) -> Iterator[str]:
 
 def routes(tree: Tree) -> Iterator[str]:
     """`ip route` of the main table of IPv4."""
-    for line in tree.read("/proc/net/route", _TABLE_BYTES).splitlines()[1:]:
+    for line in tree.read(f"{_tables(tree)}/route", _TABLE_BYTES).splitlines()[1:]:
         fields = line.split()
         if len(fields) < 8:
             continue
@@ -74,7 +74,7 @@ def routes(tree: Tree) -> Iterator[str]:
 def listening_ports(tree: Tree) -> Iterator[str]:
     """`ss -ltn`: the TCP ports on which something listens."""
     yield _SS_HEAD
-    for _, state, row in sockets(tree, "/proc/net"):
+    for _, state, row in sockets(tree, _tables(tree)):
         if state == "LISTEN":
             yield row
 
@@ -116,6 +116,11 @@ def gids(tree: Tree) -> Iterator[str]:
             yield f"{device}\t{number}\t{index}\t{gid}\t{address}\tv{2 if 'v2' in kind else 1}\t{netdev}"
 
 
+def _tables(tree: Tree) -> str:
+    """Where the tables of the network are: ours, or those of the first process of another root."""
+    return "/proc/net" if tree.root == "/" else "/proc/1/net"
+
+
 def _has_carrier(tree: Tree, folder: str) -> bool:
     try:
         return tree.read(f"{folder}/carrier") == "1"
@@ -140,7 +145,7 @@ def _addresses6(tree: Tree) -> dict[str, list[str]]:
     """The IPv6 addresses of each interface."""
     found: dict[str, list[str]] = {}
     try:
-        lines = tree.read("/proc/net/if_inet6", _TABLE_BYTES).splitlines()
+        lines = tree.read(f"{_tables(tree)}/if_inet6", _TABLE_BYTES).splitlines()
     except OSError:  # without IPv6
         return {}
     for line in lines:

@@ -95,9 +95,9 @@ class Source:
 
 
 def file_row(path: str, keep: Keep = "head", cap_bytes: int = MIB) -> Source:
-    """A row for one file, named by its path."""
+    """A row for one file, named by its path. What /proc/self says is of us, whichever root it is read through."""
     name = re.sub(r"[^a-z0-9]+", "-", path).strip("-")
-    return Source(name, File(path, keep), cap_bytes=cap_bytes)
+    return Source(name, File(path, keep), cap_bytes=cap_bytes, alien=not path.startswith("/proc/self/"))
 
 
 def files_row(name: str, *patterns: str, keep: Keep = "head", cap_bytes: int = MIB) -> Source:

@@ -33,7 +33,7 @@ from collectors.live.source import (
     ls_row,
     values_row,
 )
-from collectors.live.system import dpkg_packages, numa_nodes, stuck_tasks
+from collectors.live.system import dpkg_packages, numa_nodes, stuck_tasks, system_name
 
 
 def _memory_sample(number: int) -> Source:
@@ -126,6 +126,7 @@ _FILES = (
 _COMMANDS = (
     Source("dmesg", Command(("dmesg",)), 10.0, 32 * MIB, whole_if=b"[    0.000000]"),
     command_row("uname", "uname -a", 3.0),
+    replace(listing_row("system-name", "uname -a", system_name), unless=("uname",)),
     command_row("uptime", "uptime", 3.0),
     command_row("id", "id", 5.0),
     command_row("df-shm", "df -k /dev/shm", 3.0),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import re
+import socket
 from typing import TYPE_CHECKING
 
 from collectors.live.tree import complain
@@ -17,6 +20,7 @@ _STATES = {"installed": "i", "config-files": "c", "half-installed": "H", "unpack
 _WANTED = {"install": "i", "deinstall": "r", "purge": "p", "hold": "h"}
 TASKS_HEAD = "    PID     TID STAT WCHAN                            COMMAND"
 _MOST_STACKS = 100
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,252}$")
 
 
 def numa_nodes(tree: Tree) -> Iterator[str]:
@@ -39,6 +43,23 @@ def numa_nodes(tree: Tree) -> Iterator[str]:
         yield f"{balancing}:{tree.read(balancing)}"
     except OSError as error:
         complain(balancing, error)
+
+
+def system_name(tree: Tree) -> Iterator[str]:
+    """`uname -a` of the system whose files these are; its name is the one it starts with."""
+    release, version = (tree.read(f"/proc/sys/kernel/{name}") for name in ("osrelease", "version"))
+    yield f"Linux {host_name(tree)} {release} {version} {os.uname().machine} GNU/Linux"
+
+
+def host_name(tree: Tree) -> str:
+    """The name of the system whose files these are: of another root what its /etc/hostname says."""
+    if tree.root == "/":
+        return socket.gethostname()
+    try:
+        name = tree.read("/etc/hostname", 256).strip()
+    except OSError:
+        name = ""
+    return name if _NAME.match(name) else "unknown"
 
 
 def dpkg_packages(tree: Tree) -> Iterator[str]:

@@ -17,6 +17,15 @@ class Boot(Fact):
     host: str | None = None
 
 
+class BootId(Fact):
+    """The number that the kernel gave to this start of it: the same in the machine and in all its containers."""
+
+    kind: ClassVar[str] = "boot_id"
+
+    value: str
+    """A UUID in lower case."""
+
+
 class KernelParameter(Fact):
     """One parameter of the kernel command line."""
 

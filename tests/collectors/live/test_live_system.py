@@ -168,8 +168,8 @@ def test_interfaces_and_routes_come_in_the_words_of_ip(tmp_path: Path) -> None:
             f"{folder}/operstate": "up\n",
             f"{folder}/carrier": "1\n",
             "/sys/class/net/bonding_masters": "",
-            "/proc/net/if_inet6": "fe800000000000000000000000000001 04 40 20 80      ib0\n",
-            "/proc/net/route": (
+            "/proc/1/net/if_inet6": "fe800000000000000000000000000001 04 40 20 80      ib0\n",
+            "/proc/1/net/route": (
                 "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n"
                 "ib0\t00000000\t0140000A\t0003\t0\t0\t100\t00000000\t0\t0\t0\n"
                 "ib0\t0040000A\t00000000\t0001\t0\t0\t0\t00F0FFFF\t0\t0\t0\n"
@@ -195,10 +195,10 @@ def test_listening_ports_come_in_the_words_of_ss(tmp_path: Path) -> None:
     plant(
         tmp_path,
         {
-            "/proc/net/tcp": (
+            "/proc/1/net/tcp": (
                 f"head\n   0: 00000000:733C 00000000:0000 0A {row}\n   1: 0100007F:0050 0100007F:0051 01 {row}\n"
             ),
-            "/proc/net/tcp6": f"head\n   0: {loopback6}:1F90 {'0' * 32}:0000 0A {row}\n   1: 0000",
+            "/proc/1/net/tcp6": f"head\n   0: {loopback6}:1F90 {'0' * 32}:0000 0A {row}\n   1: 0000",
         },
     )
 
