@@ -71,12 +71,15 @@ def collect_bundle(out: Path | None, deadline_s: float, wanted: Wanted = Wanted(
             )
     except OSError as error:
         raise _not_written(target, error) from error
+    if not is_archive(target):
+        return folder
+    archive = _unused(target) if out is None else target
     try:
-        if not is_archive(target):
-            return folder
-        return pack(folder, _unused(target) if out is None else target, remove=True)
+        return pack(folder, archive, remove=True)
     except OSError as error:  # the disk is full, for instance: the folder holds the same
-        _warn(f"{_not_written(target, error)}; the folder {folder} has everything")
+        if out is None:
+            archive.unlink(missing_ok=True)
+        _warn(f"{_not_written(archive, error)}; the folder {folder} has everything")
         return folder
 
 

@@ -166,6 +166,7 @@ def run(
         in_time = child.watch(deadline_s, stop)
         flooded = not in_time and child.floods
         interrupted = not in_time and not flooded and stop()
+        child.most_bytes = None  # from here on it is only waited for
         status: int | None = None
         if in_time or _kill(child):
             child.drain()
