@@ -10,6 +10,7 @@ behind, at interpreter exit neither.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -225,7 +226,16 @@ def execute(argv: tuple[str, ...], environ: Mapping[str, str]) -> NoReturn:
         os.execvpe(argv[0], argv, environ)  # noqa: S606 - no shell is the point
     except OSError as error:
         error.filename = argv[0]
+        if error.errno == errno.EACCES and not _is_found(argv[0], environ):
+            # A folder of PATH that may not be searched makes Python say so, though no other has the program.
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), argv[0]) from error
         raise
+
+
+def _is_found(program: str, environ: Mapping[str, str]) -> bool:
+    """Whether some folder of PATH is seen to have the program."""
+    places = [program] if "/" in program else [f"{folder}/{program}" for folder in os.get_exec_path(environ)]
+    return any(os.path.lexists(place) for place in places)
 
 
 def _start(work: Callable[[], object], sink: Callable[[bytes], None]) -> _Child:

@@ -84,8 +84,8 @@ class Source:
     cap_bytes: int = MIB
     unless: tuple[str, ...] = ()
     """Not taken where one of these sources came whole."""
-    whole_if: bytes = b""
-    """It came whole only if it begins so: a ring buffer that has wrapped does not."""
+    whole_if: bytes | tuple[bytes, ...] = b""
+    """It came whole only if it begins so, or with one of these: a ring buffer that has wrapped does not."""
     after: tuple[str, float] | None = None
     """Starts no sooner than so many seconds after that source did, if that one succeeded."""
     last: bool = False

@@ -133,7 +133,9 @@ class Site:
         for what, content in (("stderr", ran.stderr), ("stuck", ran.left_stacks)):
             if content:
                 self._add_beside(f"{entry.name}.{what}", f"{_stem(place)}.{what}.txt", content)
-        return entry.outcome == "ok" and not entry.truncated and artifact.head.startswith(source.whole_if)
+        is_empty = entry.command is not None and not entry.bytes  # nothing to see, or nothing that we may see
+        whole = entry.outcome == "ok" and not entry.truncated and not is_empty
+        return whole and artifact.head.startswith(source.whole_if)
 
     def _add_beside(self, name: str, place: str, content: bytes) -> None:
         """Keeps what belongs to an artifact beside it, in an entry that is not taken for the output."""
