@@ -70,7 +70,7 @@ def collect(
     bundle = Bundle(out, version=version, host=host_name(tree), deadline_s=deadline_s, root=tree.root)
     allowed = tree.root == "/" if commands is None else commands
     until = began + deadline_s - min(_FINISH_S, deadline_s / 20)
-    kept_s = min(_KEPT_S, deadline_s / 3) if any(source.last for source in sources) else 0.0
+    kept_s = _kept_s(deadline_s) if any(source.last for source in sources) else 0.0
     course = _Course(bundle, tree, until, allowed, kept_s)
     with _asked_by_signals(course):
         for number, source in enumerate(sources, 1):
@@ -79,6 +79,11 @@ def collect(
             outcome = course.take(source)
             course.tell(progress, Step(number, len(sources), source.name, outcome, time.monotonic() - began))
         return bundle.finish()
+
+
+def _kept_s(deadline_s: float) -> float:
+    """What is kept for the last: a third of a short run, and of a longer one what it is longer than usual too."""
+    return min(_KEPT_S, deadline_s / 3) + max(0.0, deadline_s - 3 * _KEPT_S) / 2
 
 
 @dataclass
