@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from collectors.live.bundle import Bundle, Entry, Outcome
+from collectors.live.bundle import MAX_BYTES, Bundle, Entry, Outcome
 from collectors.live.source import Command, Pythons, PythonStacks, Source
 from collectors.live.sources import SOURCES
 from collectors.live.steps import Site, one_line
@@ -53,6 +53,8 @@ def collect(
     root: Path = Path("/"),
     sources: Sequence[Source] = SOURCES,
     commands: bool | None = None,
+    max_bytes: int = MAX_BYTES,
+    finishing: Callable[[Path], object] | None = None,
 ) -> Path:
     """The folder of the bundle taken from this machine: `out`, or one beside it if `out` was taken meanwhile.
 
@@ -60,14 +62,23 @@ def collect(
     system, so that they are left out where `root` is not `/`, unless `commands` says otherwise. `progress`
     hears of the beginning and the end of each step; what it raises is ignored. Steps are forked, so that it
     should not start threads. After `deadline_s` seconds no step starts, and one under way is ended. When the
-    run is asked to end, the rest is marked so and the call returns as usual.
+    run is asked to end, the rest is marked so and the call returns as usual. All files together have at most
+    `max_bytes`: what would be too large is cut, then left out, and its entry says so. `finishing` may change the
+    folder before it gets its name.
 
     Raises FileExistsError where `out` exists already, OSError where the bundle cannot be written; what could
     be written is then in the folder `out` with `.partial-…` at its name.
     """
     began = time.monotonic()
     tree = Tree(str(root.resolve()))
-    bundle = Bundle(out, version=version, host=host_name(tree), deadline_s=deadline_s, root=tree.root)
+    bundle = Bundle(
+        out,
+        version=version,
+        host=host_name(tree),
+        deadline_s=deadline_s,
+        root=tree.root,
+        max_bytes=max_bytes,
+    )
     allowed = tree.root == "/" if commands is None else commands
     until = began + deadline_s - min(_FINISH_S, deadline_s / 20)
     kept_s = _kept_s(deadline_s) if any(source.last for source in sources) else 0.0
@@ -78,7 +89,7 @@ def collect(
             began = time.monotonic()
             outcome = course.take(source)
             course.tell(progress, Step(number, len(sources), source.name, outcome, time.monotonic() - began))
-        return bundle.finish()
+        return bundle.finish(finishing)
 
 
 def _kept_s(deadline_s: float) -> float:

@@ -173,7 +173,7 @@ def run(
             child.drain()
             child.send(signal.SIGKILL)  # what it started and left running
             left = b"" if in_time else _left_behind(child.pid, leader_ended=True)
-            status = os.waitstatus_to_exitcode(os.waitpid(child.pid, 0)[1])
+            status = _exit_code(os.waitpid(child.pid, 0)[1])
         else:
             left = _left_behind(child.pid, leader_ended=False)
     except BaseException:
@@ -282,6 +282,11 @@ def _words(error: OSError) -> str:
     """What the system said, with the file."""
     where = f": {error.filename}" if isinstance(error.filename, str) else ""
     return f"{error.strerror or error}{where}"
+
+
+def _exit_code(status: int) -> int:
+    """The exit code, or the signal's number below zero."""
+    return -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
 
 def _kill(child: _Child) -> bool:

@@ -112,8 +112,8 @@ _FILES = (
     files_row("nccl-conf", "/etc/nccl.conf", "~/.nccl.conf", "$NCCL_CONF_FILE"),
     files_row("python-hooks", *places.PYTHON_HOOKS, cap_bytes=64 * KIB),
     files_row("apt-history", "/var/log/apt/history.log", keep="tail"),
-    # The log starts anew each month; a compressed file is of no use without its head.
-    files_row("apt-history-before", "/var/log/apt/history.log.1.gz"),
+    # The log starts anew each month.
+    files_row("apt-history-before", "/var/log/apt/history.log.1.gz", keep="tail"),
     files_row("dpkg-log", "/var/log/dpkg.log", "/var/log/dpkg.log.1", keep="tail"),
     files_row("rpm-history", "/var/log/dnf.rpm.log", "/var/log/yum.log", "/var/log/zypp/history", keep="tail"),
     file_row("/var/log/pacman.log", "tail"),

@@ -81,11 +81,12 @@ class Site:
 
     def _copy(self, source: Source, path: str, how: File | Files, limit_s: float) -> bool:
         """Copies one file."""
-        if self.bundle.has(f"files{path}"):  # another row had it
+        place = "files" + (path[:-3] if path.endswith(".gz") else path)  # noqa: FURB188 - `copy` unpacks it
+        if self.bundle.has(place):  # another row had it
             self.add(Entry(source.name, file=path, error="not needed: it is in the bundle already"))
             return False
-        work = partial(copy, self.tree, path, source.cap_bytes, how.keep)
-        return self.step(source, Entry(source.name, file=path), f"files{path}", work, limit_s)
+        work = partial(copy, self.tree, path, self._cap_bytes(source), how.keep)
+        return self.step(source, Entry(source.name, file=path), place, work, limit_s)
 
     def _copy_all(self, source: Source, how: Files, limit_s: float) -> None:
         """Copies every file that matches, an entry each; one entry where none does."""
@@ -116,8 +117,11 @@ class Site:
         """Runs one child into one artifact; true where that came whole."""
         entry.outcome = "interrupted"  # until it is known better
         self.add(entry)
-        began = time.monotonic()
-        with self.bundle.artifact(place, source.cap_bytes) as artifact:
+        began, cap_bytes = time.monotonic(), self._cap_bytes(source)
+        if not cap_bytes:
+            entry.outcome, entry.error = "skipped", "not taken: the bundle has reached its greatest size"
+            return False
+        with self.bundle.artifact(place, cap_bytes) as artifact:
             try:
                 most = source.cap_bytes + _FLOOD_BYTES
                 ran = run(work, artifact.write, deadline_s=limit_s, stop=self.stop, most_bytes=most)
@@ -127,6 +131,9 @@ class Site:
                 entry.note = ran.note or entry.note
                 if entry.outcome == "ok":
                     artifact.write(b"")
+                artifact.end()
+                if cap_bytes < source.cap_bytes and (artifact.truncated or entry.truncated):
+                    entry.error = entry.error or f"cut at {cap_bytes} bytes: the bundle nears its greatest size"
             finally:
                 entry.seconds = round(time.monotonic() - began, 3)
                 artifact.describe(entry)
@@ -144,8 +151,13 @@ class Site:
         entry = Entry(name, outcome="ok")
         with self.bundle.artifact(place, MIB) as artifact:
             artifact.write(content)
+            artifact.end()
             artifact.describe(entry)
         self.add(entry)
+
+    def _cap_bytes(self, source: Source) -> int:
+        """What one artifact of the source may have, by its row and by the room in the bundle."""
+        return min(source.cap_bytes, self.bundle.room())
 
     def add(self, entry: Entry) -> None:
         """Enters it in the manifest."""
