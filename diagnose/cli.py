@@ -121,41 +121,14 @@ def _main(
     pass
 
 
-@app.command()
-def collect(
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--output", help="Archive (.tar.zst, .tar.gz, .tar.xz) or directory.", show_default=False
-        ),
-    ] = None,
-    deadline: Annotated[float, typer.Option(help="Seconds for the whole run.", min=1.0)] = 60.0,
-    pid: Annotated[
-        list[int] | None,
-        typer.Option(help="Process of the job; else all that hold a GPU. May be repeated.", show_default=False),
-    ] = None,
-    python: Annotated[
-        list[str] | None,
-        typer.Option(help="Python of the job; else those of its processes. May be repeated.", show_default=False),
-    ] = None,
-    log: Annotated[
-        list[str] | None,
-        typer.Option(help="Log of the job, or a pattern of several. May be repeated.", show_default=False),
-    ] = None,
-    sample: Annotated[
-        str | None,
-        typer.Option(help="Watch memory and load of the GPUs for so long, for instance 20s.", show_default=False),
-    ] = None,
-    root: Annotated[
-        Path, typer.Option(help="Read the files of this root, such as that of the host in a container.")
-    ] = Path("/"),
-) -> None:
-    """Gather evidence from this machine into a bundle; its path is the last line of the output."""
-    from diagnose.collecting import Wanted, collect_bundle, seconds_of
+def _add_collecting() -> None:
+    from diagnose.collect_command import collect, redact
 
-    sample_s = seconds_of(sample) if sample is not None else 0.0
-    wanted = Wanted(root, tuple(pid or ()), tuple(python or ()), tuple(log or ()), sample_s)
-    typer.echo(collect_bundle(out, deadline, wanted))
+    app.command()(collect)
+    app.command()(redact)
+
+
+_add_collecting()
 
 
 @app.command()

@@ -8,16 +8,17 @@ from pathlib import Path
 
 import pytest
 
+from collectors import taking
 from collectors.live.source import Command, Source
-from diagnose import collecting
-from diagnose.collecting import Wanted, collect_bundle, seconds_of
+from collectors.taking import RequestError, Wanted, seconds_of
+from diagnose.collecting import collect_bundle
 from kb.errors import InputError
 
 
 @pytest.fixture(autouse=True)
 def _one_row(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """One quick source, in a folder of its own."""
-    monkeypatch.setattr(collecting, "table", lambda **_: (Source("one", Command(("uname",))),))
+    monkeypatch.setattr(taking, "table", lambda **_: (Source("one", Command(("uname",))),))
     monkeypatch.chdir(tmp_path)
 
 
@@ -33,7 +34,7 @@ def test_where_nothing_can_be_written_the_bundle_goes_to_the_folder_for_temporar
     monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
     monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path / "tmp"))
 
-    found = collect_bundle(None, 60.0)
+    found = collect_bundle(None, 60.0, Wanted())
 
     assert found.parent == tmp_path / "tmp"
     assert found.is_file()
@@ -45,7 +46,7 @@ def test_a_place_that_was_named_and_cannot_be_written_is_an_error(tmp_path: Path
     (tmp_path / "file").write_text("x")
 
     with pytest.raises(InputError, match=r"could not write the bundle .*; name another place with -o"):
-        collect_bundle(tmp_path / "file" / "b.tar.gz", 60.0)
+        collect_bundle(tmp_path / "file" / "b.tar.gz", 60.0, Wanted())
 
 
 def test_an_archive_that_does_not_fit_leaves_the_folder(
@@ -56,9 +57,9 @@ def test_an_archive_that_does_not_fit_leaves_the_folder(
     def refuse(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(collecting, "pack", refuse)
+    monkeypatch.setattr(taking, "pack", refuse)
 
-    found = collect_bundle(tmp_path / "b.tar.gz", 60.0)
+    found = collect_bundle(tmp_path / "b.tar.gz", 60.0, Wanted())
 
     assert (found / "manifest.json").is_file()
     assert "no space left on device" in capsys.readouterr().err
@@ -66,9 +67,9 @@ def test_an_archive_that_does_not_fit_leaves_the_folder(
 
 def test_two_bundles_of_one_second_have_two_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second takes the next number; neither is written over."""
-    monkeypatch.setattr(collecting, "default_name", lambda *_: "diagnose-a17-20260309T120211Z.tar.gz")
+    monkeypatch.setattr(taking, "default_name", lambda *_: "diagnose-a17-20260309T120211Z.tar.gz")
 
-    found = [collect_bundle(None, 60.0) for _ in range(2)]
+    found = [collect_bundle(None, 60.0, Wanted()) for _ in range(2)]
 
     assert [one.name for one in found] == [
         "diagnose-a17-20260309T120211Z.tar.gz",
@@ -92,5 +93,5 @@ def test_a_time_is_given_in_seconds_or_minutes(text: str, expected: float) -> No
 @pytest.mark.parametrize("text", ["", "abc", "0s", "-5", "11m", "20 s", "1e3"])
 def test_what_is_no_time_is_refused(text: str) -> None:
     """In one line."""
-    with pytest.raises(InputError, match="expected a time of at most ten minutes"):
+    with pytest.raises(RequestError, match="expected a time of at most ten minutes"):
         seconds_of(text)
