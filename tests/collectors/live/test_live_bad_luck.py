@@ -90,11 +90,11 @@ def test_when_every_tool_misbehaves_the_bundle_is_still_made(tmp_path: Path, too
         replace(source, deadline_s=min(source.deadline_s, 0.5)) for source in table() if source.name != "python"
     ]
 
-    bundle = collect(tmp_path / "bundle", version="1", sources=sources, deadline_s=4.5)
+    bundle = collect(tmp_path / "bundle", version="1", sources=sources, deadline_s=6.0)
 
     found, about = entries(bundle), manifest(bundle)
     assert {source.name for source in sources} <= found.keys()
-    assert about["seconds"] < 4.5 + 3.0
+    assert about["seconds"] < 6.0 + 3.0
     assert found["proc-version"]["outcome"] == "ok"
     assert found["nvidia-smi-list"]["outcome"] == "timed-out"
     assert "kept for the last" in found["lspci-verbose"]["error"]
@@ -107,7 +107,7 @@ def test_a_process_that_is_left_behind_is_told_with_where_it_sleeps(
     tools.add("tool", "echo $$; exec sleep 60")
     monkeypatch.setattr(run_module._Child, "send", lambda *_: None)
 
-    bundle = taken(tmp_path / "bundle", row("tool", "tool", deadline_s=0.4))
+    bundle = taken(tmp_path / "bundle", row("tool", "tool", deadline_s=1.0))
 
     pid = int((bundle / "commands/tool.txt").read_text())
     os.kill(pid, signal.SIGKILL)
@@ -127,7 +127,7 @@ def test_what_a_killed_tool_leaves_in_its_group_is_told_too(
     tools.add("tool", "sleep 60 & echo $!; wait")
     monkeypatch.setattr(run_module._Child, "send", lambda self, number: os.kill(self.pid, number))
 
-    bundle = taken(tmp_path / "bundle", row("tool", "tool", deadline_s=0.4))
+    bundle = taken(tmp_path / "bundle", row("tool", "tool", deadline_s=1.0))
 
     pid = int((bundle / "commands/tool.txt").read_text())
     os.kill(pid, signal.SIGKILL)
@@ -159,7 +159,7 @@ def test_a_tool_in_the_d_state_is_abandoned_and_its_kernel_stack_kept(
     """A real one, which not even SIGKILL ends: the run goes on without it and starts that tool no more."""
     tools.add("nvidia-smi", f"exec touch {frozen}/file")
     sources = [
-        replace(source, deadline_s=0.5) for source in SOURCES if source.name in {"nvidia-smi-list", "nvidia-smi"}
+        replace(source, deadline_s=1.0) for source in SOURCES if source.name in {"nvidia-smi-list", "nvidia-smi"}
     ]
 
     bundle = taken(tmp_path / "bundle", *sources)
