@@ -17,6 +17,7 @@ from collectors.bug_report import is_bug_report, split
 from collectors.content import Content
 from collectors.index import known_readers
 from collectors.open import File
+from collectors.readers._lines import plain_command
 from kb.evidence import Looked, Observed, Reader, Reading, Section, Unread
 
 PROMPT = re.compile(
@@ -32,6 +33,8 @@ PROMPT = re.compile(
     """,
     re.VERBOSE,
 )
+COMMENT = re.compile(r"\s+#\s.*$")
+"""What somebody noted behind a command."""
 FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
 ESCAPES = re.compile(
     r"""\x1b(?: \[ [0-?]{0,64} [ -/]{0,4} [@-~]          # colours and cursor
@@ -164,8 +167,8 @@ def _read_safely(reader: Reader, section: Section) -> list[Reading]:
 def _knows_command(reader: Reader, section: Section) -> bool:
     if section.command is None:
         return False
-    command = section.command.removeprefix("sudo ")
-    return any(command.startswith(known) for known in reader.commands)
+    commands = section.command, plain_command(section.command)
+    return any(command.startswith(known) for command in commands for known in reader.commands)
 
 
 def _occurring(text: str) -> set[str]:
@@ -215,7 +218,7 @@ def _borders(lines: Iterable[str]) -> Iterator[tuple[int, int, str | None]]:
         match = PROMPT.match(line[:1000]) if line[:1] in "$#[(" or "@" in line[:200] else None
         if match:
             in_command = True
-            yield index, index + 1, match["command"].strip()
+            yield index, index + 1, COMMENT.sub("", match["command"]).strip()
         elif FENCE.match(line):
             if fenced and in_command:  # what follows a closed code block is prose again
                 in_command = False

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _PAUSE_S = 0.05
-_FINISH_S = 2.5
+_FINISH_S = 4.0
 """Kept for ending a step that hangs, and for writing the bundle."""
 _KEPT_S = 20.0
 """Kept for the sources that are taken last, which tell most, where those before them hang."""
@@ -80,7 +80,7 @@ def collect(
         max_bytes=max_bytes,
     )
     allowed = tree.root == "/" if commands is None else commands
-    until = began + deadline_s - min(_FINISH_S, deadline_s / 20)
+    until = began + deadline_s - min(_FINISH_S, deadline_s / 15)
     kept_s = _kept_s(deadline_s) if any(source.last for source in sources) else 0.0
     course = _Course(bundle, tree, until, allowed, kept_s)
     with _asked_by_signals(course):

@@ -214,8 +214,8 @@ def table(
         *_FILES,
         *_COMMANDS[:1],
         replace(Source("py-spy", PythonStacks(pids), 12.0), alien=False),
-        replace(Source("python", Pythons(pythons, pids), 20.0, 4 * MIB), alien=False),
         *_COMMANDS[1:],
+        replace(Source("python", Pythons(pythons, pids), 20.0, 4 * MIB), alien=False),
         *(replace(source, last=True) for source in (*(_samples(sample_s) if sample_s else ()), *_NVIDIA_SMI)),
     )
 

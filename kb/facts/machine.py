@@ -75,6 +75,16 @@ class MemoryEncryption(Fact):
     """`available`: the platform could; `requested`: only the command line asks for it."""
 
 
+class SystemdReload(Fact):
+    """systemd read its units anew (daemon-reload); all of one log together."""
+
+    kind: ClassVar[str] = "systemd_reload"
+
+    count: int = 1
+    time: str | None = None
+    """Of the last, as printed."""
+
+
 class SystemSuspend(Fact):
     """The machine slept, suspended or hibernated, and woke up again; all times of one kind together."""
 

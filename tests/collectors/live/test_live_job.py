@@ -239,7 +239,7 @@ def test_a_python_that_hangs_keeps_what_it_said(tmp_path: Path, monkeypatch: pyt
     packages = plant(tmp_path / "packages", {"/torch/__init__.py": "import time\ntime.sleep(120)\n"})
     monkeypatch.setenv("PYTHONPATH", str(packages))
 
-    bundle = taken(tmp_path / "bundle", Source("python", Pythons((sys.executable,)), 2.0))
+    bundle = taken(tmp_path / "bundle", Source("python", Pythons((sys.executable,)), 4.0))
 
     assert entries(bundle)["python"]["outcome"] == "timed-out"
     assert "$ pip freeze" in (bundle / "pythons/1.txt").read_text()
@@ -271,7 +271,7 @@ def test_a_process_that_hangs_costs_no_other(tmp_path: Path, monkeypatch: pytest
             signal.pause()
 
     monkeypatch.setattr("collectors.live.job.process_lines", hang)
-    monkeypatch.setattr("collectors.live.job._EACH_S", 0.3)
+    monkeypatch.setattr("collectors.live.job._EACH_S", 0.8)
 
     bundle = taken(tmp_path / "bundle", Source("job", Processes((1, 2)), 10.0))
 
