@@ -7,7 +7,7 @@ DIAGNOSE := $(BIN)/diagnose
 READY := $(VENV)/.ready
 READY_DEV := $(VENV)/.ready-dev
 
-.PHONY: demo test lint unit fuzz index clean
+.PHONY: demo test lint unit fuzz index collector clean
 
 demo: $(READY)
 	@echo; echo '--- diagnose collect: this machine ---'
@@ -30,11 +30,14 @@ unit: $(READY_DEV)
 	$(DIAGNOSE) rules test
 
 fuzz: $(READY_DEV)
-	FUZZ_EXAMPLES=200000 $(BIN)/python -m pytest tests/readers/test_fuzz.py tests/test_mutations.py
+	FUZZ_EXAMPLES=200000 $(BIN)/python -m pytest tests/readers/test_fuzz.py tests/test_mutations.py tests/test_redaction.py
 
 index: $(READY)
 	$(BIN)/python -m collectors.index
 	$(BIN)/python -m kb.rule_index
+
+collector: | $(VENV)/bin/python
+	@$(BIN)/python -m collectors.one_file diagnose-collect.pyz
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
@@ -54,4 +57,4 @@ $(READY_DEV): $(READY)
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) diagnose-collect.pyz .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist

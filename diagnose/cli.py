@@ -121,20 +121,14 @@ def _main(
     pass
 
 
-@app.command()
-def collect(
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--output", help="Archive (.tar.zst, .tar.gz, .tar.xz) or directory.", show_default=False
-        ),
-    ] = None,
-    deadline: Annotated[float, typer.Option(help="Seconds after which no further step is begun.")] = 60.0,
-) -> None:
-    """Gather evidence from this machine into a bundle; its path is the last line of the output."""
-    from diagnose.collecting import collect_bundle
+def _add_collecting() -> None:
+    from diagnose.collect_command import collect, redact
 
-    typer.echo(collect_bundle(out, deadline))
+    app.command()(collect)
+    app.command()(redact)
+
+
+_add_collecting()
 
 
 @app.command()

@@ -22,6 +22,8 @@ class KernelModule(Fact):
     """Release, `590.48.01`; None for a module that has none."""
     flavour: Literal["open", "proprietary"] | None = None
     """Open or proprietary kernel module; None where the source does not tell."""
+    sum: str | None = None
+    """The sum of its sources (srcversion): two builds with the same sum are of the same sources."""
     reported_by: Literal["procfs", "sysfs", "kernel-log", "nvidia-smi", "lsmod", "other"] = "other"
     """Who says so."""
 
@@ -43,6 +45,19 @@ class ModuleFile(Fact):
     path: str | None = None
     kernel: str | None = None
     """Kernel release it is built for."""
+    sum: str | None = None
+    """The sum of its sources (srcversion), to be compared with that of the loaded module."""
+
+
+class KernelHeaders(Fact):
+    """Whether what a module is built against is there, for one kernel of which modules are installed."""
+
+    kind: ClassVar[str] = "kernel_headers"
+
+    kernel: str
+    """Release, 6.8.0-60-generic."""
+    present: bool
+    """Its link `build` leads to something."""
 
 
 class LibraryFile(Fact):
@@ -94,6 +109,23 @@ class ResolvedLibrary(Fact):
     """From the file name; None where the links were not collected."""
     origin: LibraryOrigin = "driver"
     """Whose library it is, judged by the folder it lies in."""
+
+
+class MappedLibrary(Fact):
+    """A CUDA or driver library in the memory of a process, or one that its loader chooses; equal ones together."""
+
+    kind: ClassVar[str] = "mapped_library"
+
+    stem: str
+    """Name up to `.so`: libcuda, libnvidia-ml, libcudart, libnccl-net."""
+    path: str
+    version: Version | None = None
+    """From the file name."""
+    deleted: bool = False
+    """The file was replaced since: what the process runs is no longer what is on disk."""
+    how: Literal["mapped", "resolved"] = "mapped"
+    """`mapped`: in a process's memory; `resolved`: what ldd or dlopen gives."""
+    count: int = 1
 
 
 class NvidiaSmi(Fact):

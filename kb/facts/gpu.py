@@ -118,6 +118,29 @@ class GpuMemorySample(Fact):
     """Which query in this artifact, from 0."""
     at_s: float | None = None
     """Seconds since midnight or since the epoch, where the query carries a time."""
+    utilisation_percent: int | None = None
+    """Share of the time in which some kernel ran."""
+    memory_utilisation_percent: int | None = None
+    """Share of the time in which its memory was read or written."""
+    power_w: float | None = None
+
+
+class GpuActivity(Fact):
+    """What one GPU did over several samples of one artifact."""
+
+    kind: ClassVar[str] = "gpu_activity"
+
+    index: int
+    activity: Literal["idle", "waiting", "working"]
+    """Idle: no kernel ran. Waiting: kernels ran all the time and touched no memory, as those do that wait for a
+    peer. Working: anything else."""
+    samples: int
+    utilisation_least_percent: int
+    utilisation_most_percent: int
+    memory_utilisation_most_percent: int | None = None
+    power_most_w: float | None = None
+    span_s: float | None = None
+    """Between first and last sample; None where the samples carry no time."""
 
 
 class GpuMemoryTrend(Fact):

@@ -24,6 +24,8 @@ class GpuOnBus(Fact):
     """D0, D3hot, D3cold."""
     parent: Bdf | None = None
     """The bridge directly above it."""
+    reset_methods: str | None = None
+    """How the kernel may reset it, in the order in which it tries: `flr bus`; `none` where it can't."""
 
 
 class GpuLocalCpus(Fact):
