@@ -8,6 +8,7 @@ its root.
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from engine.result import Finding, Hypothesis, Rival, SymptomSeen
 from engine.weigh import CONCLUSIVE, standing
@@ -93,8 +94,18 @@ def cover(
         for one in ranked
     ]
     reported = [finding for finding in findings if _reported(finding)]
+    if not any(finding.verdict in STANDING for finding in reported):
+        findings = [_as_last_resort(finding) for finding in findings]
+        reported = [finding for finding in findings if _reported(finding)]
     weaker = tuple(finding for finding in findings if not _reported(finding))
     return tuple(_in_order(reported)), weaker
+
+
+def _as_last_resort(finding: Finding) -> Finding:
+    """That the evidence can't tell is so where nothing else stands, whatever speaks against it."""
+    if not (finding.cause.kind == "state" and finding.cause.fallback):
+        return finding
+    return replace(finding, hypothesis=replace(finding.hypothesis, verdict="likely"))
 
 
 def _most(one: Hypothesis, given_way: Mapping[int, str], roots: Mapping[str, str]) -> float:

@@ -71,7 +71,7 @@ def assess_parts(base: RuleBase, parts: Mapping[str, Iterable[Reading]], *, engi
         for hypothesis in found:
             _keep_stronger(proposed, _of_its_part(hypothesis, name, everywhere), one.evidence.matches)
     seen = tuple(symptoms.values())
-    matches_of = {id(hypothesis): matches for hypothesis, matches in proposed.values()}
+    matches_of = {_name(hypothesis): matches for hypothesis, matches in proposed.values()}
     reported, _ = cover([hypothesis for hypothesis, _ in proposed.values()], seen)
 
     memory = tuple(dict.fromkeys(observed for one in passes.values() for observed in one.memory))
@@ -79,14 +79,14 @@ def assess_parts(base: RuleBase, parts: Mapping[str, Iterable[Reading]], *, engi
     outcome = () if given else (_outcome(reported, seen),)
     last = _run(late, (), (*memory, *outcome), looked, engine)
     judged, declined_late = hypotheses(late, last.evidence)
-    matches_of |= {id(hypothesis): last.evidence.matches for hypothesis in judged}
+    matches_of |= {_name(hypothesis): last.evidence.matches for hypothesis in judged}
     doubted = {root for one in memory if isinstance(one.fact, Disagreement) for root in one.roots()}
     reported, weaker = cover((*(hypothesis for hypothesis, _ in proposed.values()), *judged), seen, doubted)
 
     complete = next(iter(passes.values())).evidence.coverage.complete
     return Diagnosis(
         symptoms=_with_explanations(seen, reported),
-        findings=tuple(with_remedies(one, matches_of[id(one.hypothesis)]) for one in reported),
+        findings=tuple(with_remedies(one, matches_of[_name(one.hypothesis)]) for one in reported),
         weaker=weaker,
         next_tests=next_tests(base.probes, (*reported, *weaker))
         or first_tests(base.probes, _open(base, reported), base.symptoms, complete),
@@ -125,11 +125,16 @@ def _of_its_part(hypothesis: Hypothesis, name: str, everywhere: Container[Observ
     return hypothesis if about == hypothesis.about else replace(hypothesis, about=about)
 
 
+def _name(hypothesis: Hypothesis) -> tuple[str, str]:
+    """What no two hypotheses of a diagnosis have in common."""
+    return hypothesis.cause.cause, hypothesis.about
+
+
 def _keep_stronger(
     kept: dict[object, tuple[Hypothesis, Matches]], hypothesis: Hypothesis, matches: Matches
 ) -> None:
     """Of what two parts propose about the same thing, the stronger hypothesis is kept."""
-    key = hypothesis.cause.cause, hypothesis.about
+    key = _name(hypothesis)
     if key not in kept or standing(hypothesis) > standing(kept[key][0]):
         kept[key] = hypothesis, matches
 

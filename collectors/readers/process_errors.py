@@ -96,13 +96,19 @@ def _errors(section: Section) -> Iterator[_Error]:
             yield from _from_exception(raised)
 
 
+_PROCESS_OF_A_SIGNAL = regex(r"\[(?P<host>[A-Za-z][\w.-]{0,63}):(?P<pid>\d{1,10})(?::[\d: ]{1,30})?\] ")
+"""Before what Open MPI and UCX say of a signal."""
+
+
 def _summed_up(section: Section, index: int, fatal: Fatal) -> str | None:
-    """The rank in torchrun's summary, which stands some lines above what it ended of."""
+    """The rank in torchrun's summary, some lines above what it ended of; for a signal the process that caught it."""
     if fatal.error == "signal":
         for line in section.lines[max(index - SUMMARY_LINES, 0) : index]:
             match = _RANK_SUMMED_UP.match(line[:200])
             if match is not None:
                 return f"rank {int(match[1])}"
+        process = _PROCESS_OF_A_SIGNAL.match(section.lines[index][:200])
+        return f"process {process['pid']} on {process['host']}" if process else None
     return None
 
 

@@ -31,6 +31,7 @@ _LISTED = regex(
 _PIP_HEADING = regex(r"Package\s{1,80}Version(?:\s|$)")
 _CONDA_HEADING = regex(r"# packages in environment at |# Name\s{1,60}Version\s{1,60}Build")
 _SHOWN_NAME, _SHOWN_VERSION = regex(rf"Name: {_NAME}\s*$"), regex(r"Version: (?P<version>\d[\w.!+-]{0,60})\s*$")
+_SHOW = regex(rf"(?:\S{{0,200}}/)?(?:python3? -m )?(?:pip3?|uv pip) show {_NAME}\s*(?:\||$)")
 _LISTS = regex(
     r"(?:\S{0,200}/)?(?:python3? -m )?(?:pip3?|uv pip|pipx) (?:\S{1,20} ){0,3}?(?:list|freeze)\b"
     r"|(?:conda|mamba) list"
@@ -76,7 +77,8 @@ def _packages(section: Section) -> Iterator[Observed]:
     is_sglang = any(_SGLANG_REPORT.match(line[:100]) for line in section.lines[:200])
     frozen = not is_wish and (lists or _is_frozen(section))
     table: Manager | None = "conda" if lists and "pip" not in command else "pip" if lists else None
-    name: str | None = None
+    asked = _SHOW.match(command)
+    name: str | None = asked["name"] if asked else None
     for index, whole in enumerate(section.lines):
         line = whole[:MOST_COLUMNS]
         if _PIP_HEADING.match(line) or _CONDA_HEADING.match(line):
@@ -125,5 +127,8 @@ READER = Reader(
         *("[pip3] ", "[pip] ", "[conda] ", "torch==", "# packages in environment at", "Package    "),
         *("CUDA available: ", "vLLM Version", "Name: torch", "Name: vllm", "Name: sglang", "Name: nvidia-"),
     ),
-    commands=("pip list", "pip freeze", "pip3 list", "pip3 freeze", "uv pip list", "conda list", "python -m pip"),
+    commands=(
+        *("pip list", "pip freeze", "pip3 list", "pip3 freeze", "uv pip list", "conda list", "python -m pip"),
+        *("pip show", "pip3 show", "uv pip show"),
+    ),
 )

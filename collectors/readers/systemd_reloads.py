@@ -33,8 +33,8 @@ def read(section: Section) -> Iterator[Reading]:
         index, line = found[-1]
         yield section.observe(SystemdReload(count=len(found), time=stamp_of_line(line).at), index)
     elif _COMMAND.match(command_of(section)):
-        line = section.first_line - 1
-        source = Source(section.path, line, line, f"$ {section.command}", section.sha256)
+        number = section.first_line - 1
+        source = Source(section.path, number, number, f"$ {section.command}", section.sha256)
         yield Observed(SystemdReload(), source)
     else:
         return

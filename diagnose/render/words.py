@@ -36,6 +36,8 @@ _LONG_VALUE = 80
 
 def sureness(finding: Finding) -> str:
     """How sure it is, in one or two sentences."""
+    if finding.cause.kind == "state" and finding.cause.fallback:
+        return "Nothing else is likely."
     score = signed(finding.hypothesis.score)
     if finding.verdict == "confirmed":
         return 'Settled: one line marked "proves" is enough.'

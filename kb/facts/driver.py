@@ -175,7 +175,9 @@ class NvmlError(Fact):
         "library-not-found",
         "gpu-lost",
         "reset-required",
+        "function-not-found",
     ]
+    """`function-not-found`: the tool calls what its libnvidia-ml does not have, which is then the older of the two."""
     tool: str | None = None
     bdf: Bdf | None = None
     """The GPU that it is about, where the message names one."""

@@ -271,6 +271,19 @@ def test_a_fallback_that_yields_is_nobodys_root():
     assert found["a.end"].consequence_of is None
 
 
+@pytest.mark.parametrize(
+    ("others", "first"), [([], "state.none"), ([("a.one", 10)], "a.one"), ([("state.up", 10)], "state.up")]
+)
+def test_where_nothing_stands_the_evidence_cannot_tell(others, first):
+    """An empty answer would read as all is well."""
+    last = proposed("state.none", -10, "unlikely", fallback=True)
+
+    reported, weaker = cover([last, *(proposed(*one) for one in others)], [])
+
+    assert reported[0].cause.cause == first
+    assert (last.cause.cause in ids(weaker)) is bool(others)
+
+
 CURVE = [(-30, 0.053), (-10, 0.5), (10, 0.947), (20, 0.987), (30, 0.997)]
 
 
