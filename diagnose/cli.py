@@ -146,8 +146,7 @@ def explain(
     from diagnose.explain import explain as explained
 
     report = explained(inputs or [newest_bundle(Path())], rules or [], run)
-    shown = _above(report, min_confidence)
-    write(rendered(shown, format.value, output, everything=all, quiet=quiet), output)
+    write(rendered(_above(report, min_confidence), format.value, output, everything=all, quiet=quiet), output)
     raise typer.Exit(exit_status(report.diagnosis))
 
 
