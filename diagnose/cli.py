@@ -130,11 +130,24 @@ def collect(
         ),
     ] = None,
     deadline: Annotated[float, typer.Option(help="Seconds after which no further step is begun.")] = 60.0,
+    python: Annotated[
+        str | None, typer.Option(help="The Python of the job; probes run in it.", show_default=False)
+    ] = None,
+    probe: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Also put to the test, by commas: p2p, staged, allreduce, nccl-init, cuinit, shm, network.",
+            show_default=False,
+        ),
+    ] = None,
+    probe_anyway: Annotated[
+        bool, typer.Option("--probe-anyway", help="Probe the GPUs though other processes hold them.")
+    ] = False,
 ) -> None:
     """Gather evidence from this machine into a bundle; its path is the last line of the output."""
-    from diagnose.collecting import collect_bundle
+    from diagnose.collecting import collect_bundle, probing
 
-    typer.echo(collect_bundle(out, deadline))
+    typer.echo(collect_bundle(out, deadline, probing(probe, python, anyway=probe_anyway) if probe else None))
 
 
 @app.command()

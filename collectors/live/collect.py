@@ -48,6 +48,7 @@ def collect(
     root: Path = Path("/"),
     sources: Sequence[Source] = SOURCES,
     commands: bool | None = None,
+    then: Callable[[Bundle, Callable[[], bool]], None] | None = None,
 ) -> Path:
     """The folder of the bundle taken from this machine: `out`, or one beside it if `out` was taken meanwhile.
 
@@ -55,7 +56,8 @@ def collect(
     system, so that they are left out where `root` is not `/`, unless `commands` says otherwise. `progress`
     hears of the beginning and the end of each step; what it raises is ignored. Steps are forked, so that it
     should not start threads. After `deadline_s` seconds no step starts, and one under way is ended. When the
-    run is asked to end, the rest is marked so and the call returns as usual.
+    run is asked to end, the rest is marked so and the call returns as usual. `then` is called when all sources
+    are taken, with the bundle and with what tells whether the run is asked to end; its time is its own.
 
     Raises FileExistsError where `out` exists already, OSError where the bundle cannot be written; what could
     be written is then in the folder `out` with `.partial-…` at its name.
@@ -70,6 +72,8 @@ def collect(
             began = time.monotonic()
             outcome = course.take(source)
             course.tell(progress, Step(number, len(sources), source.name, outcome, time.monotonic() - began))
+        if then is not None:
+            then(bundle, lambda: course.asked_to_end)
         return bundle.finish()
 
 

@@ -6,13 +6,13 @@ probe touches the GPUs then.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import secrets
 import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -30,6 +30,7 @@ CHILDREN = Path(__file__).parent / "children"
 # These would put the memory of a GPU where its peer sees it without being asked, or log into files.
 _NOT_FOR_PROBES = ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF")
 _OUTPUT_BYTES = 8 * MIB
+_JOURNAL_BYTES = 16 * MIB
 _OUTCOMES: dict[str, Outcome] = {
     "completed": "ok",
     "cannot": "skipped",
@@ -67,31 +68,43 @@ class _End:
 
 
 def conduct(bundle: Bundle, probes: Sequence[Probe], how: Conduct, stop: Callable[[], bool]) -> None:
-    """Runs the probes into the bundle, an entry each. Raises OSError where the bundle can't be written."""
+    """Runs the probes into the bundle, an entry each. What goes wrong with one is the outcome of that one."""
     stuck: str | None = None
     for probe in probes:
-        entry = Entry(f"probe-{probe.name}", command=_argv(probe, how, {}))
+        entry = Entry(f"probe-{probe.name}", command=_argv(probe, how, {}), outcome="interrupted")
         bundle.entries.append(entry)
         began = time.monotonic()
-        journal = Journal(bundle.folder / "probes", probe.name)
         try:
-            why = "the collection was ended" if stop() else _refusal(probe, how, stuck, stop)
-            if why is None:
-                how.says(f"probe {probe.name}: {probe.disturbs}")
-                end = _take(bundle, probe, journal, how, stop)
-                stuck = f"probe {probe.name} left {end.left_behind}" if end.left_behind else stuck
-            else:
-                end = _End("interrupted" if stop() else "refused", why)
-            said = {"why": end.why or None, "signal": end.signal, "steps": list(end.steps) or None}
-            journal.note("outcome", outcome=end.word, **said, left_behind=end.left_behind)
-        finally:
-            entry.seconds = round(time.monotonic() - began, 3)
-            _describe(entry, bundle, journal)
-            journal.close()
-        entry.outcome = _OUTCOMES.get(end.word, "failed")
-        entry.error = None if end.word == "completed" else one_line(_in_one(end))
-        how.says(f"probe {probe.name}: {_in_one(end)}")
-        bundle.save()
+            end = _end_of(bundle, probe, entry, how, stop, stuck)
+            entry.outcome = _OUTCOMES.get(end.word, "failed")
+            entry.error = None if end.word == "completed" else one_line(_in_one(end))
+            stuck = f"probe {probe.name} left {end.left_behind}" if end.left_behind else stuck
+        except OSError as error:  # the disk is full, most likely
+            entry.outcome, entry.error = "failed", one_line(f"its journal could not be written: {error}")
+        entry.seconds = round(time.monotonic() - began, 3)
+        how.says(f"probe {probe.name}: {entry.error or 'completed'}")
+        with suppress(OSError):  # of no consequence unless it fails at the end too
+            bundle.save()
+
+
+def _end_of(
+    bundle: Bundle, probe: Probe, entry: Entry, how: Conduct, stop: Callable[[], bool], stuck: str | None
+) -> _End:
+    """Runs one probe, or says why not; either is in its journal, which then goes into the bundle."""
+    with closing(Journal(bundle.folder / "probes", probe.name)) as journal:
+        why = "the collection was ended" if stop() else _refusal(probe, how, stuck, stop)
+        if why is None:
+            how.says(f"probe {probe.name}: {probe.disturbs}")
+            end = _take(bundle, probe, journal, how, stop)
+        else:
+            end = _End("interrupted" if stop() else "refused", why)
+        said = {"why": end.why or None, "signal": end.signal, "steps": list(end.steps) or None}
+        journal.note("outcome", outcome=end.word, **said, left_behind=end.left_behind)
+        with bundle.artifact(f"probes/{probe.name}.jsonl", _JOURNAL_BYTES) as artifact:
+            artifact.write(journal.path.read_bytes())
+            artifact.describe(entry)
+        journal.path.unlink()
+    return end
 
 
 def _refusal(probe: Probe, how: Conduct, stuck: str | None, stop: Callable[[], bool]) -> str | None:
@@ -220,10 +233,3 @@ def _in_one(end: _End) -> str:
     more = f" (and {len(end.steps) - 1} more)" if len(end.steps) > 1 else ""
     left = f"; left behind: {end.left_behind}, not even SIGKILL ends it" if end.left_behind else ""
     return f"{end.word}{where}{more}" + (f": {end.why}" if end.why else "") + left
-
-
-def _describe(entry: Entry, bundle: Bundle, journal: Journal) -> None:
-    """Enters size and sum of the journal as it is on the disk."""
-    content = journal.path.read_bytes()
-    entry.path = journal.path.relative_to(bundle.folder).as_posix()
-    entry.bytes, entry.sha256 = len(content), hashlib.sha256(content).hexdigest()

@@ -16,10 +16,10 @@ _MOST_BYTES = 16 << 20
 
 
 class Journal:
-    """A journal on disk. The child appends to the same file through a descriptor of its own."""
+    """A journal on disk while it is written. The child appends to the same open file."""
 
     def __init__(self, folder: Path, name: str) -> None:
-        self.path = folder / f"{name}.jsonl"
+        self.path = folder / f"{name}.running.jsonl"
         self.name = name
         folder.mkdir(mode=0o700, exist_ok=True)
         self.descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)

@@ -63,6 +63,7 @@ def _addresses() -> list[tuple[str, str]]:
 
 def _between(whence: str, to: str) -> dict[str, Any]:
     """Whether a few bytes get from one own address to another."""
+    port = None
     try:
         with socket.create_server((to, 0)) as server:
             server.settimeout(CONNECT_S)
@@ -76,7 +77,7 @@ def _between(whence: str, to: str) -> dict[str, Any]:
                     arrived = accepted.recv(len(HELLO)) == HELLO
             took_ms = round((time.perf_counter() - began) * 1000, 3)
     except OSError as error:
-        return {"port": None, **_refused(error)}
+        return {"port": port, **_refused(error)}
     return {"port": port, "result": "ok" if arrived else "wrong-data", "took_ms": took_ms}
 
 
