@@ -62,8 +62,8 @@ PROBES: tuple[Probe, ...] = (
         "shm",
         "shm",
         "probe_shm.py",
-        "writes 64 MiB to /dev/shm and takes them away again",
-        {"folder": "/dev/shm", "write_mib": 64},  # noqa: S108 - the very place that is tested
+        "writes up to 16 MiB to /dev/shm and takes them away again",
+        {"folder": "/dev/shm", "write_mib": 16},  # noqa: S108 - the very place that is tested
         deadline_s=30.0,
         uses_gpus=False,
     ),

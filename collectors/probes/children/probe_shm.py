@@ -24,8 +24,10 @@ def work(journal: Journal) -> None:
         found["size_mib"] = size.f_frsize * size.f_blocks // MIB
         found["free_mib"] = size.f_frsize * size.f_bavail // MIB
     path = Path(folder) / f"diagnose-probe-{os.getpid()}"
-    with journal.step("write", limit_s, mib=journal.asked["write_mib"]) as found:
-        found.update(_write(path, journal.asked["write_mib"]))
+    # Never all that is left: what the probe itself would use up is no finding, and the job may need it.
+    mib = min(journal.asked["write_mib"], found["free_mib"] // 2)
+    with journal.step("write", limit_s, mib=mib) as found:
+        found.update(_write(path, mib))
     with journal.step("shm_open", limit_s) as found:
         found.update(_shm_open(f"/diagnose-probe-{os.getpid()}-s"))
 
