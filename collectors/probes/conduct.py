@@ -22,7 +22,7 @@ from collectors.live.bundle import Bundle, Entry, Outcome
 from collectors.live.run import Ran, execute, run
 from collectors.live.steps import command_environ, one_line
 from collectors.probes.holders import holders
-from collectors.probes.journal import Journal, Watch, in_words
+from collectors.probes.journal import WHERE, Journal, Watch, in_words
 from collectors.probes.table import MIB, Probe
 
 CHILDREN = Path(__file__).parent / "children"
@@ -201,15 +201,15 @@ def _end(ran: Ran, journal: Journal, *, hung: bool, waits: list[str]) -> _End:
         return _End("cannot", cannot)
     if ran.exit_code == 0 and records[-1].get("event") == "done":
         return _End("completed")
-    failed = next((record for record in records if record.get("event") == "fail"), None)
+    fails = [record for record in records if record.get("event") == "fail"]
+    failed = next((record for record in fails if record.get("signal")), fails[0] if fails else None)
     code = ran.exit_code or 0
     number = -code if code < 0 else (failed or {}).get("signal")
     name = signal.Signals(number).name if number else None
     if failed is not None:
-        steps = (
-            {key: failed[key] for key in failed if key not in {"diagnose_probe", "event", "error", "signal"}},
-            *steps,
-        )
+        own = {key: failed[key] for key in ("step", *WHERE) if key in failed}
+        # Of a rank that died its own open step tells more than that it died.
+        steps = (*sorted(steps, key=lambda step: step.get("rank") != own.get("rank")), own)
     why = str((failed or {}).get("error", "")) or f"ended with {name or f'status {ran.exit_code}'}"
     return _End("crashed" if number else "failed", one_line(why), name, steps)
 

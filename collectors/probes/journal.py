@@ -11,7 +11,8 @@ from typing import Any
 MARK = "diagnose_probe"
 _OPENED = "begin"
 _CLOSED = ("end", "fail")
-_WHERE = ("rank", "gpu", "src", "dst", "size_bytes", "target", "source", "port")
+WHERE = ("rank", "gpu", "src", "dst", "size_bytes", "target", "source")
+"""What tells one step from another of its name."""
 _MOST_BYTES = 16 << 20
 
 
@@ -48,7 +49,7 @@ class Journal:
         """The steps that began and have no end, each with where it was."""
         steps: dict[tuple[Any, ...], dict[str, Any]] = {}
         for record in self.records():
-            where = {key: record[key] for key in ("step", *_WHERE) if key in record}
+            where = {key: record[key] for key in ("step", *WHERE) if key in record}
             if record.get("event") == _OPENED:
                 steps[tuple(where.items())] = where
             elif record.get("event") in _CLOSED:
@@ -88,7 +89,7 @@ def in_words(step: dict[str, Any]) -> str:
     name += f" {step['src']} -> {step['dst']}" if "src" in step and "dst" in step else ""
     rest = [
         f"{step[key]} bytes" if key == "size_bytes" else f"{key} {step[key]}"
-        for key in _WHERE
+        for key in WHERE
         if key in step and key not in {"src", "dst"}
     ]
     return ", ".join([name, *rest])

@@ -19,7 +19,7 @@ from kb.evidence import Section
 MARK = '"diagnose_probe"'
 MOST_COLUMNS = 20_000
 MOST_RECORDS = 100_000
-_WHERE = ("rank", "gpu", "src", "dst", "size_bytes", "target", "source", "port")
+_WHERE = ("rank", "gpu", "src", "dst", "size_bytes", "target", "source")
 
 Record: TypeAlias = dict[str, Any]
 

@@ -32,8 +32,7 @@ def _observed(section: Section, run: Run) -> Observed | None:
     if outcome not in get_args(ProbeOutcome):
         return None
     last, said = (run.of("outcome") or run.records[-1:])[-1]
-    stopped = run.of("fail")[:1] or run.open_steps()[-1:]
-    step: Record = stopped[0][1] if stopped and outcome not in {"completed", "cannot", "refused"} else {}
+    step = _stopped_in(run, said) if outcome not in {"completed", "cannot", "refused"} else {}
     fact = ProbeRun(
         probe=run.probe,
         outcome=cast("ProbeOutcome", outcome),
@@ -45,6 +44,14 @@ def _observed(section: Section, run: Run) -> Observed | None:
         why=text_at(said, "why"),
     )
     return section.observe(fact, last)
+
+
+def _stopped_in(run: Run, said: Record) -> Record:
+    """The step that was under way: as whoever watched names it, else the last that is open."""
+    named = said.get("steps")
+    if isinstance(named, list) and named and isinstance(named[0], dict):
+        return named[0]
+    return next((record for _, record in reversed(run.open_steps())), {})
 
 
 READER = Reader("probe-runs", read, markers=tuple(map(marker, PROBES)), lines=(MARK,))

@@ -13,6 +13,8 @@ from typing import Any
 from probe_journal import Cannot, Ended, Journal, import_torch, salt_of
 
 TIMED_ROUNDS = 5
+POLL_S = 0.05
+GRACE_S = 1.0
 
 
 def work(journal: Journal) -> None:
@@ -37,22 +39,26 @@ def work(journal: Journal) -> None:
     for rank in range(len(devices)):
         told = json.dumps({**asked, "rank": rank, "ranks": len(devices), "port": store.port})
         ranks[rank] = subprocess.Popen([sys.executable, "-B", __file__, told], pass_fds=(journal.descriptor,))
-    _wait_for(ranks)
+    while None in (codes := [process.poll() for process in ranks.values()]) and not any(codes):
+        time.sleep(POLL_S)
+    if any(codes):
+        rank, code = _first_to_fall(ranks)
+        ended = Ended(f"rank {rank}", code)
+        journal.note("fail", step="ranks", rank=rank, error=str(ended), signal=ended.signal)
+        raise ended
 
 
-def _wait_for(ranks: dict[int, Any]) -> None:
-    """Returns when all have ended well. Ended for the first that has not; the others are killed then."""
-    left = dict(ranks)
-    while left:
-        for rank, process in list(left.items()):
-            code = process.poll()
-            if code:
-                for other in left.values():
-                    other.kill()
-                raise Ended(f"rank {rank}", code)
-            if code == 0:
-                del left[rank]
-        time.sleep(0.05)
+def _first_to_fall(ranks: dict[int, Any]) -> tuple[int, int]:
+    """The rank whose end ended the others, and its status; the others are killed.
+
+    They fail within moments of each other: one that a signal ended comes before those that only lost their peer.
+    """
+    time.sleep(GRACE_S)
+    codes = {rank: process.poll() for rank, process in ranks.items()}
+    for process in ranks.values():
+        process.kill()
+    fallen = {rank: code for rank, code in codes.items() if code}
+    return min(fallen.items(), key=lambda one: (one[1] > 0, one[0]))
 
 
 def be_rank(journal: Journal) -> None:
@@ -78,12 +84,11 @@ def _init(torch: Any, gpus: Any, rank: int, ranks: int, asked: dict[str, Any]) -
     init = torch.distributed.init_process_group
     wait = timedelta(seconds=asked["start_s"])
     store = torch.distributed.TCPStore("127.0.0.1", asked["port"], ranks, False, wait)
-    more: dict[str, Any] = {}
-    can_be_eager = "device_id" in inspect.signature(init).parameters and gpus.group_backend == "nccl"
-    if can_be_eager:
-        more["device_id"] = gpus.device(rank)
+    is_nccl = gpus.group_backend == "nccl"
+    can_be_eager = "device_id" in inspect.signature(init).parameters
+    more = {"device_id": gpus.device(rank)} if is_nccl and can_be_eager else {}
     init(gpus.group_backend, store=store, rank=rank, world_size=ranks, **more)
-    if not can_be_eager:
+    if is_nccl and not can_be_eager:
         gpus.all_reduce(torch.ones(1, dtype=torch.int64, device=gpus.device(rank)))
         gpus.settle(rank)
 
