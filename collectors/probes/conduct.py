@@ -40,6 +40,8 @@ _OUTCOMES: dict[str, Outcome] = {
     "interrupted": "interrupted",
 }
 
+_WORDS = {"cannot": "could not run", "out-of-time": "ran out of time"}
+
 
 @dataclass(frozen=True)
 class Conduct:
@@ -142,7 +144,7 @@ def _take(bundle: Bundle, probe: Probe, journal: Journal, how: Conduct, stop: Ca
     told = {key: value for key, value in asked.items() if key not in {"probe", "journal"}}
     journal.note("asked", python=how.python, deadline_s=probe.deadline_s, environ=dict(probe.environ), **told)
     work = partial(_become, journal.descriptor, _argv(probe, how, asked), _environ(probe))
-    watch = Watch(journal, probe.start_s)
+    watch = Watch(journal, asked["start_s"])
     waits: list[str] = []
 
     def enough() -> bool:
@@ -232,4 +234,4 @@ def _in_one(end: _End) -> str:
     where = f" in step {in_words(end.steps[0])}" if end.steps else ""
     more = f" (and {len(end.steps) - 1} more)" if len(end.steps) > 1 else ""
     left = f"; left behind: {end.left_behind}, not even SIGKILL ends it" if end.left_behind else ""
-    return f"{end.word}{where}{more}" + (f": {end.why}" if end.why else "") + left
+    return f"{_WORDS.get(end.word, end.word)}{where}{more}" + (f": {end.why}" if end.why else "") + left

@@ -24,7 +24,7 @@ class Ran:
     """A bundle with nothing in it but probes, and what was said while they ran."""
 
     def __init__(
-        self, folder: Path, *names: str, python: str = sys.executable, stop: bool = False, **more: Any
+        self, folder: Path, /, *names: str, python: str = sys.executable, stop: bool = False, **more: Any
     ) -> None:
         """`anyway` and `proc` are for Conduct; all else is told to the probes."""
         self.said: list[str] = []
