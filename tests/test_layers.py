@@ -19,6 +19,7 @@ MAY_IMPORT = {
     "collectors/readers": ("collectors.readers", "kb"),
     "collectors/combiners": ("collectors.combiners", "kb"),
     "collectors/live": ("collectors.live",),
+    "collectors/probes": ("collectors.probes", "collectors.live"),
 }
 
 
@@ -89,12 +90,28 @@ def test_live_collection_needs_the_standard_library_alone():
     """It must run on a machine where nothing can be installed."""
     wrong = [
         f"{path.relative_to(ROOT)}: {name}"
-        for path in modules("collectors/live")
+        for path in (*modules("collectors/live"), *(ROOT / "collectors/probes").glob("*.py"))
         for name in imported(path)
-        if not name.startswith("collectors.live") and name.split(".")[0] not in sys.stdlib_module_names
+        if not name.startswith(("collectors.live", "collectors.probes"))
+        and name.split(".")[0] not in sys.stdlib_module_names
     ]
 
     assert wrong == []
+
+
+def test_what_a_probe_runs_in_the_jobs_python_needs_torch_at_most():
+    """Its scripts know nothing of this program; each other they know by names that nothing else has."""
+    folder = ROOT / "collectors/probes/children"
+    scripts = {path.stem for path in folder.glob("*.py")}
+    wrong = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in modules("collectors/probes/children")
+        for name in imported(path)
+        if name.split(".")[0] not in sys.stdlib_module_names | scripts | {"torch"}
+    ]
+
+    assert wrong == []
+    assert all(name.startswith("probe_") for name in scripts)
 
 
 def test_only_the_fence_imports_durable_rules():

@@ -40,8 +40,10 @@ def read(section: Section) -> Iterator[Reading]:
         if offers:
             yield section.looked(PeerAccess)
         if copies:
-            direct = any(fact.route == "peer" for _, fact in copies.values())
-            yield section.looked(PeerCopy, complete=direct and run.outcome() == "completed")
+            direct = [fact.data for _, fact in copies.values() if fact.route == "peer"]
+            # One that is wrong settles it; that all are right needs all.
+            settled = any(data != "right" for data in direct) or run.outcome() == "completed"
+            yield section.looked(PeerCopy, complete=bool(direct) and settled)
 
 
 def _copies(run: Run) -> dict[_Key, tuple[int, PeerCopy]]:

@@ -6,6 +6,7 @@ import importlib.util
 import json
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,22 @@ SMALL = {"stand_in": STAND_IN, "devices": 2, "sizes_bytes": [4096]}
 needs_torch = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed here")
 
 
+def never() -> bool:
+    """Nobody wants the run to end."""
+    return False
+
+
 class Ran:
     """A bundle with nothing in it but probes, and what was said while they ran."""
 
     def __init__(
-        self, folder: Path, /, *names: str, python: str = sys.executable, stop: bool = False, **more: Any
+        self,
+        folder: Path,
+        /,
+        *names: str,
+        python: str = sys.executable,
+        stop: Callable[[], bool] = never,
+        **more: Any,
     ) -> None:
         """`anyway` and `proc` are for Conduct; all else is told to the probes."""
         self.said: list[str] = []
@@ -33,7 +45,7 @@ class Ran:
         bundle = Bundle(folder / "bundle", version="1.2.3", host="here", deadline_s=60)
         (folder / "no-proc").mkdir(exist_ok=True)
         how = Conduct(python, says=self.said.append, more=more, **settings)
-        conduct(bundle, chosen(names), how, lambda: stop)
+        conduct(bundle, chosen(names), how, stop)
         self.folder = bundle.finish()
 
     def journal(self, name: str) -> list[dict[str, Any]]:

@@ -38,7 +38,7 @@ def test_one_wrong_element_on_one_rank_is_found(tmp_path):
 def test_a_hanging_rank_is_named(tmp_path):
     """Those that wait for it hang as well, and are named too."""
     fault = {"kind": "hang", "way": "allreduce", "rank": 1}
-    ran = Ran(tmp_path, "nccl-init", **SIZES, fault=fault, step_s=2.0)
+    ran = Ran(tmp_path, "nccl-init", **SIZES, fault=fault, step_s=4.0)
     end = ran.outcome("nccl-init")
 
     assert end["outcome"] == "hung"

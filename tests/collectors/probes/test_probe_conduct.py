@@ -126,10 +126,20 @@ def test_what_is_left_behind_keeps_later_probes_off_the_gpus(tmp_path, monkeypat
 
 
 def test_where_the_collection_is_ended_no_probe_starts(tmp_path):
-    ran = Ran(tmp_path, "shm", stop=True)
+    ran = Ran(tmp_path, "shm", stop=lambda: True)
 
     assert ran.outcome("shm") == {"outcome": "interrupted", "why": "the collection was ended"}
     assert ran.entry("shm")["outcome"] == "interrupted"
+
+
+def test_a_run_that_is_asked_to_end_ends_the_probe_under_way(tmp_path):
+    """And says so; the bundle is whole."""
+    asked = iter(range(50))
+    python = a_python(tmp_path, "time.sleep(600)")
+    ran = Ran(tmp_path, "shm", "network", python=python, stop=lambda: next(asked, None) is None)
+
+    assert ran.outcome("shm") == {"outcome": "interrupted"}
+    assert ran.outcome("network") == {"outcome": "interrupted", "why": "the collection was ended"}
 
 
 def test_a_full_disk_costs_one_probe_and_not_the_bundle(tmp_path, monkeypatch):

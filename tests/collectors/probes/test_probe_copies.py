@@ -71,7 +71,7 @@ def test_a_copy_that_hangs_is_named_by_pair_and_step(tmp_path, way):
         **SMALL,
         fault={"kind": "hang", "way": way, "pair": [1, 0]},
         ways=["host", way],
-        step_s=2.0,
+        step_s=4.0,
     )
     end = ran.outcome("p2p")
     pids = [record["pid"] for record in ran.journal("p2p") if "pid" in record]
