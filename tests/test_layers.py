@@ -112,6 +112,8 @@ def test_what_a_probe_runs_in_the_jobs_python_needs_torch_at_most():
 
     assert wrong == []
     assert all(name.startswith("probe_") for name in scripts)
+    for path in modules("collectors/probes/children"):
+        ast.parse(path.read_text(), feature_version=(3, 8))  # of the oldest torch in use
 
 
 def test_only_the_fence_imports_durable_rules():

@@ -212,7 +212,10 @@ def _end(ran: Ran, journal: Journal, *, hung: bool, waits: list[str]) -> _End:
         own = {key: failed[key] for key in ("step", *WHERE) if key in failed}
         # Of a rank that died its own open step tells more than that it died.
         steps = (*sorted(steps, key=lambda step: step.get("rank") != own.get("rank")), own)
-    why = str((failed or {}).get("error", "")) or f"ended with {name or f'status {ran.exit_code}'}"
+    last = next((f": {line}" for line in reversed(ran.stderr.decode(errors="replace").splitlines()) if line), "")
+    why = str((failed or {}).get("error", "")) or (
+        f"ended with {name}" if name else f"ended with status {code}{last}"
+    )
     return _End("crashed" if number else "failed", one_line(why), name, steps)
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
+from collectors.probes import NAMES
 from diagnose.collecting import collect_bundle, probing
 from kb.errors import InputError
 
@@ -48,3 +52,10 @@ def test_a_python_stays_the_one_that_was_named(tmp_path):
 @pytest.mark.parametrize("name", ["p2p", "staged", "allreduce", "nccl-init", "cuinit", "shm", "network"])
 def test_each_probe_can_be_asked_for_by_the_name_in_the_help(name):
     assert {probe.asked_as for probe in probing([name], None, anyway=True).probes} == {name}
+
+
+def test_the_page_on_probes_tells_of_each_in_the_order_in_which_they_run():
+    """`|` and the name begin its row."""
+    page = (Path(__file__).parents[2] / "docs" / "probes.md").read_text()
+
+    assert tuple(re.findall(r"^\| `([a-z0-9-]+)` \|", page, re.MULTILINE)) == NAMES
