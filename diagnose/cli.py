@@ -131,7 +131,8 @@ def collect(
     ] = None,
     deadline: Annotated[float, typer.Option(help="Seconds after which no further step is begun.")] = 60.0,
     python: Annotated[
-        str | None, typer.Option(help="The Python of the job; probes run in it.", show_default=False)
+        list[str] | None,
+        typer.Option(help="Python of the job, in which probes run; else this one.", show_default=False),
     ] = None,
     probe: Annotated[
         list[str] | None,
@@ -145,9 +146,11 @@ def collect(
     ] = False,
 ) -> None:
     """Gather evidence from this machine into a bundle; its path is the last line of the output."""
-    from diagnose.collecting import collect_bundle, probing
+    from diagnose.collecting import collect_bundle
+    from diagnose.probing import probing
 
-    typer.echo(collect_bundle(out, deadline, probing(probe, python, anyway=probe_anyway) if probe else None))
+    then = probing(probe, python[0] if python else None, anyway=probe_anyway) if probe else None
+    typer.echo(collect_bundle(out, deadline, then=then))
 
 
 @app.command()

@@ -2,58 +2,27 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import socket
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
 from collectors.live import Step, collect, default_name
 from collectors.live.bundle import Bundle
 from collectors.pack import bundle_folder, is_archive, pack
-from collectors.probes import Conduct, Probe, chosen, conduct
 from diagnose import __version__
 from kb.errors import InputError
 
 
-@dataclass(frozen=True)
-class Probing:
-    """Which probes are asked for, in the Python of the job, and whether others may hold the GPUs meanwhile."""
+def collect_bundle(
+    out: Path | None, deadline_s: float, then: Callable[[Bundle, Callable[[], bool]], None] | None = None
+) -> Path:
+    """The path of the bundle that was written. Raises InputError where it can't be written there.
 
-    probes: tuple[Probe, ...] = ()
-    python: str = sys.executable
-    anyway: bool = False
-
-    def __call__(self, bundle: Bundle, stop: Callable[[], bool]) -> None:
-        """Runs them into the bundle; what each does is said on standard error before."""
-        conduct(bundle, self.probes, Conduct(self.python, self.anyway, _say), stop)
-
-
-def probing(names: Sequence[str], python: str | None, *, anyway: bool) -> Probing:
-    """The probes of these names, each of which may be several with commas between.
-
-    Raises InputError where one is not known, or the Python is not there.
+    `then` is called with the bundle when all else is in it, and with what tells whether the run is asked to end.
     """
-    try:
-        probes = chosen([one.strip() for name in names for one in name.split(",")])
-    except ValueError as error:
-        raise InputError(str(error)) from error
-    found = shutil.which(python or sys.executable)
-    if found is None:
-        raise InputError(f"expected a Python at {python}, found none that can be run; check --python")
-    return Probing(probes, os.path.abspath(found), anyway)  # noqa: PTH100 - a link tells which environment it is
-
-
-def _say(text: str) -> None:
-    print(f"diagnose: {text}", file=sys.stderr)  # noqa: T201
-
-
-def collect_bundle(out: Path | None, deadline_s: float, then: Probing | None = None) -> Path:
-    """The path of the bundle that was written. Raises InputError where it can't be written there."""
     target = out or Path(default_name(socket.gethostname(), datetime.now(timezone.utc)))
     try:
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from collectors.probes import NAMES
-from diagnose.collecting import collect_bundle, probing
+from diagnose.collecting import collect_bundle
+from diagnose.probing import probing
 from kb.errors import InputError
 
 
