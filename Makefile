@@ -7,6 +7,10 @@ DIAGNOSE := $(BIN)/diagnose
 READY := $(VENV)/.ready
 READY_DEV := $(VENV)/.ready-dev
 
+# For the tests of the probes. Only a build for CPUs has this label: no gigabytes of CUDA are ever fetched.
+TORCH := $(BIN)/python -m pip install --disable-pip-version-check --only-binary :all: 'torch==2.13.0+cpu'
+TORCH_INDEX := --timeout 15 --retries 1 --extra-index-url https://download.pytorch.org/whl/cpu
+
 .PHONY: demo test lint unit fuzz index collector clean
 
 demo: $(READY)
@@ -54,6 +58,8 @@ $(READY): pyproject.toml | $(VENV)/bin/python
 
 $(READY_DEV): $(READY)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@$(TORCH) > $(VENV)/torch.log 2>&1 || $(TORCH) $(TORCH_INDEX) >> $(VENV)/torch.log 2>&1 || \
+	  echo 'torch for CPUs is not to be had here: the tests of the probes that need it are skipped.'
 	@touch $@
 
 clean:

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 
 from collectors.live import Source, Step, collect, default_name
-from collectors.live.bundle import MAX_BYTES
+from collectors.live.bundle import MAX_BYTES, Bundle
 from collectors.live.choose import UnknownSourceError, chosen, plan
 from collectors.live.sources import table
 from collectors.live.system import host_name
@@ -73,11 +73,12 @@ def take_bundle(
     version: str,
     progress: Callable[[Step], None] | None = None,
     warn: Callable[[str], None],
+    then: Callable[[Bundle, Callable[[], bool]], None] | None = None,
 ) -> Path:
     """The path of the bundle that was written. Raises RequestError where it can't be written there.
 
     Without `out` it is in the working directory, or where that can't be written in that for temporary files.
-    `warn` hears of what did not go as asked, in lines.
+    `warn` hears of what did not go as asked, in lines. `then` may add to the bundle what takes its own time.
     """
     if not wanted.root.is_dir():
         raise RequestError(f"expected the root of a system, found no folder at {wanted.root}; mount it there")
@@ -95,6 +96,7 @@ def take_bundle(
             root=wanted.root,
             sources=rows,
             max_bytes=wanted.max_bytes,
+            then=then,
             finishing=partial(_redacted, key, host, warn) if wanted.redact else None,
         )
     except OSError as error:

@@ -15,6 +15,16 @@ Names = Annotated[
     list[str] | None,
     typer.Option(help="Names of sources, divided by commas; * and ? are wildcards.", show_default=False),
 ]
+Probes = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Also put to the test, by commas: p2p, staged, allreduce, nccl-init, cuinit, shm, network.",
+        show_default=False,
+    ),
+]
+ProbeAnyway = Annotated[
+    bool, typer.Option("--probe-anyway", help="Probe the GPUs though other processes hold them.")
+]
 RedactKey = Annotated[
     str | None,
     typer.Option(
@@ -59,11 +69,15 @@ def collect(
     max_size: Annotated[int, typer.Option(help="Most megabytes of the bundle, unpacked.", min=1)] = 200,
     redact: Annotated[bool, typer.Option("--redact", help="Replace names and addresses by tokens.")] = False,
     redact_key: RedactKey = None,
+    probe: Probes = None,
+    probe_anyway: ProbeAnyway = False,
 ) -> None:
     """Gather evidence from this machine into a bundle; its path is the last line of the output."""
     from collectors.taking import RequestError, Wanted, planned, seconds_of
     from diagnose.collecting import collect_bundle
+    from diagnose.probing import probing
 
+    then = probing(probe, python[0] if python else None, anyway=probe_anyway) if probe else None
     try:
         sample_s = seconds_of(sample) if sample is not None else 0.0
         wanted = Wanted(
@@ -84,7 +98,7 @@ def collect(
     if dry_run:
         write("".join(f"{line}\n" for line in plan), None)
     else:
-        typer.echo(collect_bundle(out, deadline, wanted))
+        typer.echo(collect_bundle(out, deadline, wanted, then))
 
 
 def redact(

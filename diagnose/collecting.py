@@ -8,16 +8,22 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from collectors.live import Step
+from collectors.live.bundle import Bundle
 from collectors.taking import RequestError, Wanted, say, take_bundle
 from diagnose import __version__
 from kb.errors import InputError
 
 
-def collect_bundle(out: Path | None, deadline_s: float, wanted: Wanted) -> Path:
+def collect_bundle(
+    out: Path | None,
+    deadline_s: float,
+    wanted: Wanted,
+    then: Callable[[Bundle, Callable[[], bool]], None] | None = None,
+) -> Path:
     """The path of the bundle that was written. Raises InputError where it can't be; see `take_bundle`."""
     try:
         with _progress() as tell:
-            return take_bundle(out, deadline_s, wanted, version=__version__, progress=tell, warn=say)
+            return take_bundle(out, deadline_s, wanted, version=__version__, progress=tell, warn=say, then=then)
     except RequestError as error:
         raise InputError(str(error)) from error
 

@@ -74,12 +74,15 @@ def shell_safe(value: str) -> str:
     return value if _PLAIN.fullmatch(value) else shlex.quote(value)
 
 
-def next_tests(probes: Mapping[str, Probe], findings: Sequence[Finding]) -> tuple[NextTest, ...]:
+def next_tests(
+    probes: Mapping[str, Probe], findings: Sequence[Finding], looked: Container[str] = ()
+) -> tuple[NextTest, ...]:
     """The probes worth running: those that would settle unknown clauses of hypotheses that are still open.
 
     Least disruption first, then by how many decibans they could move, then the quicker one. What a probe could
     move counts by the odds of the hypothesis against the best one, and for little where nothing speaks for it
-    yet: a dozen of those weigh less than one that is half shown. A fallback is no reason to stop looking.
+    yet: a dozen of those weigh less than one that is half shown. A fallback is no reason to stop looking. A probe
+    all of whose kinds of facts are `looked` for completely was run already, and would bring nothing new.
     """
     candidates = [finding for finding in findings if _is_open(finding)]
     best = max((_level(one) for one in candidates if not one.cause.fallback), default=0)
@@ -96,7 +99,7 @@ def next_tests(probes: Mapping[str, Probe], findings: Sequence[Finding]) -> tupl
     tests = [
         NextTest(probes[ask], probes[ask].run, tuple(separates[ask]), round(could_move))
         for ask, could_move in moved.items()
-        if ask in probes
+        if ask in probes and not all(kind in looked for kind in probes[ask].covers)
     ]
     return _worthwhile(tests)
 

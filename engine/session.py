@@ -88,7 +88,7 @@ def assess_parts(base: RuleBase, parts: Mapping[str, Iterable[Reading]], *, engi
         symptoms=_with_explanations(seen, reported),
         findings=tuple(with_remedies(one, matches_of[_name(one.hypothesis)]) for one in reported),
         weaker=weaker,
-        next_tests=next_tests(base.probes, (*reported, *weaker))
+        next_tests=next_tests(base.probes, (*reported, *weaker), complete)
         or first_tests(base.probes, _open(base, reported), base.symptoms, complete),
         contradictions=_contradictions(memory),
         observed=memory,

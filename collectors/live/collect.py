@@ -55,6 +55,7 @@ def collect(
     commands: bool | None = None,
     max_bytes: int = MAX_BYTES,
     finishing: Callable[[Path], object] | None = None,
+    then: Callable[[Bundle, Callable[[], bool]], None] | None = None,
 ) -> Path:
     """The folder of the bundle taken from this machine: `out`, or one beside it if `out` was taken meanwhile.
 
@@ -64,7 +65,8 @@ def collect(
     should not start threads. After `deadline_s` seconds no step starts, and one under way is ended. When the
     run is asked to end, the rest is marked so and the call returns as usual. All files together have at most
     `max_bytes`: what would be too large is cut, then left out, and its entry says so. `finishing` may change the
-    folder before it gets its name.
+    folder before it gets its name. `then` is called when all sources are taken, with the bundle and with what
+    tells whether the run is asked to end; its time is its own.
 
     Raises FileExistsError where `out` exists already, OSError where the bundle cannot be written; what could
     be written is then in the folder `out` with `.partial-…` at its name.
@@ -89,6 +91,8 @@ def collect(
             began = time.monotonic()
             outcome = course.take(source)
             course.tell(progress, Step(number, len(sources), source.name, outcome, time.monotonic() - began))
+        if then is not None:
+            then(bundle, lambda: course.asked_to_end)
         return bundle.finish(finishing)
 
 

@@ -6,7 +6,7 @@ from kb.facts.base import Bdf, Fact, Version
 
 
 class NcclTestResult(Fact):
-    """One run of a program of nccl-tests."""
+    """One run of a program of nccl-tests, or of this program's own probe of all-reduce."""
 
     kind: ClassVar[str] = "nccl_test_result"
 

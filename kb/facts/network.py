@@ -136,7 +136,7 @@ class NameResolution(Fact):
     """It is this machine's own name, where the evidence tells."""
     problem: Literal["not-found", "server-failed", "none"] = "none"
     source: Literal["hosts", "getent", "dns", "ping", "program"]
-    """`hosts`: a line of /etc/hosts; `program`: a program of the job said so."""
+    """`hosts`: a line of /etc/hosts; `getent`: the system's resolver; `program`: a program of the job said so."""
 
 
 class ConnectionTest(Fact):

@@ -19,7 +19,7 @@ class SharedMemory(Fact):
     default_of_containers: bool = False
     """It is the 64 MiB that a container gets where nothing else is asked for."""
     writable: bool | None = None
-    reported_by: Literal["df", "mount"] = "df"
+    reported_by: Literal["df", "mount", "probe"] = "df"
 
 
 class FileSystem(Fact):

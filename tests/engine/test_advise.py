@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 
 import pytest
-from byhand import base, cause, clause, looked, probe, read, symptom, thing
+from byhand import base, cause, clause, looked, partly, probe, read, symptom, thing
 
 from engine.session import assess
 from kb.facts.machine import Boot
@@ -274,6 +274,16 @@ def test_a_test_whose_kinds_were_looked_for_is_not_next():
 
     assert next_of(one, probes=[probe("p")], readings=[*IT, *looked("boot")]) == []
     assert next_of(one, probes=[probe("p")], readings=[*IT, *read(Boot())]) == []
+
+
+def test_a_test_that_was_run_is_not_next_though_another_kind_is_lacking():
+    """The clause stays unknown for want of what this probe never brings; half a run is no run."""
+    both = cause(for_={"open": clause({**UNKNOWN, "p": {"package": {}}}, ask="p")})
+    packages = probe("p", covers=["package"])
+
+    assert next_of(both, probes=[packages]) == [("p", ("a.one",), 4)]
+    assert next_of(both, probes=[packages], readings=[*IT, *partly("package")]) == [("p", ("a.one",), 4)]
+    assert next_of(both, probes=[packages], readings=[*IT, *read(package("x"))]) == []
 
 
 def test_a_test_worth_a_tenth_of_the_best_is_not_advised():
