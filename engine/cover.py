@@ -64,6 +64,7 @@ def cover(
     explained = {id(one): _explains(one, symptoms) for one in ranked}
     given_way = _given_way(ranked, explained)
     roots = _roots(ranked, given_way)
+    leaders = _leaders(ranked)
     findings = [
         Finding(
             hypothesis=one,
@@ -72,7 +73,7 @@ def cover(
             subjects=(one.about,),
             consequence_of=roots.get(one.cause.cause) if one.verdict in STANDING else None,
             yields_to=given_way.get(id(one)),
-            rivals=_rivals(one, ranked, explained),
+            rivals=_rivals(one, leaders, explained),
         )
         for one in ranked
     ]
@@ -118,22 +119,27 @@ def _roots(ranked: Sequence[Hypothesis], given_way: Mapping[int, str]) -> dict[s
     }
 
 
+def _leaders(ranked: Sequence[Hypothesis]) -> list[Hypothesis]:
+    """Of each cause the strongest hypothesis that is not ruled out, strongest first."""
+    leaders: dict[str, Hypothesis] = {}
+    for one in ranked:
+        if one.verdict != "ruled-out":
+            leaders.setdefault(one.cause.cause, one)
+    return list(leaders.values())
+
+
 def _rivals(
-    one: Hypothesis, ranked: Sequence[Hypothesis], explained: Mapping[int, tuple[str, ...]]
+    one: Hypothesis, leaders: Sequence[Hypothesis], explained: Mapping[int, tuple[str, ...]]
 ) -> tuple[Rival, ...]:
-    mine = set(explained[id(one)])
-    rivals: dict[str, Rival] = {}
-    for other in ranked:
-        cause = other.cause.cause
-        related = cause in one.cause.leads_to or one.cause.cause in other.cause.leads_to
-        if (
-            cause != one.cause.cause
-            and not related
-            and other.verdict != "ruled-out"
-            and mine & set(explained[id(other)])
-        ):
-            rivals.setdefault(cause, Rival(cause, other.cause.title, other.verdict, _margin(one, other)))
-    return tuple(rivals.values())
+    mine, cause = set(explained[id(one)]), one.cause.cause
+    return tuple(
+        Rival(other.cause.cause, other.cause.title, other.verdict, _margin(one, other))
+        for other in leaders
+        if other.cause.cause != cause
+        and not mine.isdisjoint(explained[id(other)])
+        and other.cause.cause not in one.cause.leads_to
+        and cause not in other.cause.leads_to
+    )
 
 
 def _margin(one: Hypothesis, other: Hypothesis) -> int:

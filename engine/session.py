@@ -8,32 +8,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 from engine.advise import first_tests, next_tests, with_remedies
-from engine.compile import Encoder, compile_all
 from engine.cover import cover
-from engine.matcher import infer
-from engine.matcher.form import Inference
+from engine.passes import Pass, Prepared
 from engine.result import Contradiction, Diagnosis, Finding, Hypothesis, SymptomSeen
-from engine.weigh import MACHINE, NOT_LOOKED, Evidence, Matches, hypotheses, standing
+from engine.weigh import MACHINE, NOT_LOOKED, Matches, hypotheses, standing
 from kb.evidence import Looked, Observed, Reading, Source, Unread
 from kb.facts import fields_of
 from kb.facts.conclusion import Disagreement, Outcome, Symptom
 from kb.rule import Cause, RuleBase, SymptomRule
 
 OUTCOME = "outcome"
-
-
-@dataclass(frozen=True, slots=True)
-class _Pass:
-    """What one run of the matcher came to."""
-
-    memory: tuple[Observed, ...]
-    evidence: Evidence
-    engine: str
-    firings: int
 
 
 def assess(base: RuleBase, readings: Iterable[Reading], *, engine: str = "auto") -> Diagnosis:
@@ -56,12 +43,13 @@ def assess_parts(base: RuleBase, parts: Mapping[str, Iterable[Reading]], *, engi
     late = [cause for cause in base.causes.values() if _speaks_of_outcome(cause)]
     looked = tuple(reading for reading in readings if isinstance(reading, Looked))
 
-    passes: dict[str, _Pass] = {}
+    prepared = Prepared.of(early, base.symptoms.values())
+    passes: dict[str, Pass] = {}
     symptoms: dict[tuple[str, str], SymptomSeen] = {}
     proposed: dict[object, tuple[Hypothesis, Matches]] = {}
     declined: list[Mapping[str, str]] = []
     for name, part in sorted(parts.items()):
-        one = _run(early, base.symptoms.values(), *_divided(part), engine)
+        one = prepared.run(*_divided(part), engine)
         passes[name] = one
         for symptom in _symptoms(base.symptoms, one):
             about = _of_part(symptom.about, name, symptom.evidence, everywhere)
@@ -77,7 +65,7 @@ def assess_parts(base: RuleBase, parts: Mapping[str, Iterable[Reading]], *, engi
     memory = tuple(dict.fromkeys(observed for one in passes.values() for observed in one.memory))
     given = any(isinstance(one.fact, Outcome) for one in memory)  # examples of rules may state it
     outcome = () if given else (_outcome(reported, seen),)
-    last = _run(late, (), (*memory, *outcome), looked, engine)
+    last = Prepared.of(late, ()).run((*memory, *outcome), looked, engine)
     judged, declined_late = hypotheses(late, last.evidence)
     matches_of |= {id(hypothesis): last.evidence.matches for hypothesis in judged}
     doubted = {root for one in memory if isinstance(one.fact, Disagreement) for root in one.roots()}
@@ -169,47 +157,7 @@ def _speaks_of_outcome(cause: Cause) -> bool:
     return any(pattern.fact == OUTCOME for pattern in cause.requires)
 
 
-def _run(
-    causes: Sequence[Cause],
-    symptoms: Iterable[SymptomRule],
-    facts: Sequence[Observed],
-    looked: Sequence[Looked],
-    engine: str,
-) -> _Pass:
-    symptoms = list(symptoms)
-    compiled = compile_all(causes, symptoms)
-    encoder = Encoder.of(causes, symptoms)
-    encoded: list[Mapping[str, Any]] = [encoder.encode(one) for one in facts]
-    inference = infer(compiled.rules, encoded, engine=engine)  # type: ignore[arg-type]
-    memory = _with_symptoms(inference, facts)
-    return _Pass(
-        memory=memory,
-        evidence=Evidence.of(
-            Matches.of(compiled.parts, inference.firings, memory), looked, memory, inference.facts
-        ),
-        engine=inference.engine,
-        firings=len(inference.firings),
-    )
-
-
-def _with_symptoms(inference: Inference, facts: Sequence[Observed]) -> tuple[Observed, ...]:
-    """The facts, followed by the symptoms in the matcher's order, each resting on the facts that showed it."""
-    basis: dict[int, dict[Observed, None]] = {}
-    for firing in inference.firings:
-        if firing.derived is not None:
-            bound = [facts[index] for _, index in firing.bindings if index < len(facts)]
-            basis.setdefault(firing.derived, {}).update(dict.fromkeys(bound))
-    derived = []
-    for index in range(len(facts), len(inference.facts)):
-        shown = tuple(basis.get(index, ()))
-        values = inference.facts[index]
-        fact = Symptom(id=str(values["id"]), about=str(values.get("about", MACHINE)))
-        source = shown[0].source if shown else Source("", 0, 0, "")
-        derived.append(Observed(fact, source, shown))
-    return (*facts, *derived)
-
-
-def _symptoms(rules: Mapping[str, SymptomRule], run: _Pass) -> tuple[SymptomSeen, ...]:
+def _symptoms(rules: Mapping[str, SymptomRule], run: Pass) -> tuple[SymptomSeen, ...]:
     return tuple(
         SymptomSeen(rules[one.fact.id], one.fact.about, rules[one.fact.id].says, one.basis)
         for one in run.memory
