@@ -86,13 +86,13 @@ def next_tests(probes: Mapping[str, Probe], findings: Sequence[Finding]) -> tupl
         if finding.hypothesis.settled or behind > CLOSE:
             continue
         odds = 10 ** (-behind / CURVE_WIDTH) * (1 if _has_support(finding) else UNSUPPORTED)
-        for ask, could_add in _asked(finding).items():
+        for ask, could_add in _asked(finding, probes).items():
             moved[ask] = moved.get(ask, 0) + could_add * odds
             separates.setdefault(ask, {})[finding.cause.cause] = None
     tests = [
         NextTest(probes[ask], probes[ask].run, tuple(separates[ask]), round(could_move))
         for ask, could_move in moved.items()
-        if ask in probes and round(could_move)
+        if round(could_move)
     ]
     return tuple(sorted(tests, key=_use))
 
@@ -130,13 +130,17 @@ def _level(finding: Finding) -> int:
     return min(standing(finding.hypothesis), CONCLUSIVE)
 
 
-def _asked(finding: Finding) -> dict[str, int]:
-    """For each probe what it could move in this hypothesis; of a group of clauses only the heaviest counts."""
+def _asked(finding: Finding, probes: Mapping[str, Probe]) -> dict[str, int]:
+    """For each probe what it could move in this hypothesis; of a group of clauses only the heaviest counts.
+
+    A probe that brings nothing of what a clause still lacks does not move it.
+    """
     groups = {clause.name: clause.same or clause.name for clause in finding.cause.clauses}
     heaviest: dict[tuple[str, str], int] = {}
     for line in finding.hypothesis.ledger:
-        if line.ask and line.could_add:
-            key = line.ask, groups[line.clause]
+        probe = probes.get(line.ask or "")
+        if probe is not None and line.could_add and not set(line.told_by).isdisjoint(probe.covers):
+            key = probe.id, groups[line.clause]
             heaviest[key] = max(heaviest.get(key, 0), line.could_add)
     asked: dict[str, int] = {}
     for (ask, _), could_add in heaviest.items():

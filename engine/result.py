@@ -31,6 +31,8 @@ class LedgerLine:
     """The probe that would tell, where the truth is unknown."""
     unknown: str = ""
     """Why the truth is unknown: which fact kinds were not looked for, or which field is not known."""
+    told_by: tuple[str, ...] = ()
+    """The fact kinds that would tell, where the truth is unknown."""
     could_add: int = 0
     """Decibans between its being true and its being false: what asking could move."""
 
