@@ -70,6 +70,41 @@ def shell_safe(value: str) -> str:
     return value if _PLAIN.fullmatch(value) else shlex.quote(value)
 
 
+MOST_FILLINGS = 2
+"""Of many peers that could not be reached, so many are tried."""
+
+
+def with_commands(probes: Mapping[str, Probe], passes: Sequence[Matches]) -> dict[str, Probe]:
+    """The probes with the words of their commands filled in from the facts that any pass matched."""
+    return {name: _filled_in(probe, passes) if probe.fill else probe for name, probe in probes.items()}
+
+
+def _filled_in(probe: Probe, passes: Sequence[Matches]) -> Probe:
+    done: set[str] = set()
+    commands = probe.run
+    for place, filling in enumerate(probe.fill):
+        part = Part(probe.id, "fill", str(place))
+        found = [match for matches in passes for match in matches.of_clause(part, {})]
+        tables = [_words(filling.words, match) for match in found]
+        tables = [table for table in tables if table and done.isdisjoint(table)][:MOST_FILLINGS]
+        if tables:
+            commands = tuple(dict.fromkeys(_replaced(text, table) for text in commands for table in tables))
+            done.update(*tables)
+    return probe.model_copy(update={"run": commands})
+
+
+def _words(words: Mapping[str, str], match: Mapping[str, Observed]) -> dict[str, str]:
+    """The words whose texts are known whole, and are one plain word of a shell wherever they stand."""
+    texts = {word: filled(text, match, unknown=" ") for word, text in words.items()}
+    return {word: text for word, text in texts.items() if _PLAIN.fullmatch(text) and not text.startswith("-")}
+
+
+def _replaced(command: str, table: Mapping[str, str]) -> str:
+    longest_first = sorted(table, key=len, reverse=True)
+    pattern = re.compile("|".join(map(re.escape, longest_first)))
+    return pattern.sub(lambda found: table[found.group()], command)
+
+
 def next_tests(probes: Mapping[str, Probe], findings: Sequence[Finding]) -> tuple[NextTest, ...]:
     """The probes worth running: those that would settle unknown clauses of hypotheses that are still open.
 

@@ -12,7 +12,7 @@ from engine.matcher.form import Inference
 from engine.weigh import MACHINE, Evidence, Matches
 from kb.evidence import Looked, Observed, Source
 from kb.facts.conclusion import Symptom
-from kb.rule import Cause, SymptomRule
+from kb.rule import Cause, Probe, SymptomRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,18 +28,18 @@ class Pass:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Causes and symptoms made ready for any number of passes."""
+    """Causes, symptoms and probes made ready for any number of passes."""
 
     program: Program
     parts: Mapping[str, Part]
     encoder: Encoder
 
     @classmethod
-    def of(cls, causes: Sequence[Cause], symptoms: Iterable[SymptomRule]) -> Prepared:
-        """These causes and symptoms, compiled and checked."""
-        symptoms = list(symptoms)
-        compiled = compile_all(causes, symptoms)
-        return cls(program(compiled.rules), compiled.parts, Encoder.of(causes, symptoms))
+    def of(cls, causes: Sequence[Cause], symptoms: Iterable[SymptomRule], probes: Iterable[Probe]) -> Prepared:
+        """All of these, compiled and checked."""
+        symptoms, probes = list(symptoms), list(probes)
+        compiled = compile_all(causes, symptoms, probes)
+        return cls(program(compiled.rules), compiled.parts, Encoder.of(causes, symptoms, probes))
 
     def run(self, facts: Sequence[Observed], looked: Sequence[Looked], engine: str) -> Pass:
         """One pass over these facts; those of kinds that no rule speaks of are kept, and matched with nothing."""

@@ -156,3 +156,5 @@ class Diagnosis:
     """Causes that were not proposed at all: id → which requirement did not match, or was not looked for."""
     parts: tuple[str, ...] = ()
     """The names of the parts (machines) that the evidence was divided into; none where it is one."""
+    probes: Mapping[str, Probe] = field(default_factory=dict)
+    """All probes by their ids, with what the facts tell filled in."""

@@ -10,7 +10,7 @@ import json
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from engine.advise import first_tests, next_tests, with_remedies
+from engine.advise import first_tests, next_tests, with_commands, with_remedies
 from engine.cover import cover
 from engine.passes import Pass, Prepared
 from engine.result import Contradiction, Diagnosis, Finding, Hypothesis, SymptomSeen
@@ -43,7 +43,7 @@ def assess_parts(base: RuleBase, parts: Mapping[str, Iterable[Reading]], *, engi
     late = [cause for cause in base.causes.values() if _speaks_of_outcome(cause)]
     looked = tuple(reading for reading in readings if isinstance(reading, Looked))
 
-    prepared = Prepared.of(early, base.symptoms.values())
+    prepared = Prepared.of(early, base.symptoms.values(), base.probes.values())
     passes: dict[str, Pass] = {}
     symptoms: dict[tuple[str, str], SymptomSeen] = {}
     proposed: dict[object, tuple[Hypothesis, Matches]] = {}
@@ -65,19 +65,21 @@ def assess_parts(base: RuleBase, parts: Mapping[str, Iterable[Reading]], *, engi
     memory = tuple(dict.fromkeys(observed for one in passes.values() for observed in one.memory))
     given = any(isinstance(one.fact, Outcome) for one in memory)  # examples of rules may state it
     outcome = () if given else (_outcome(reported, seen),)
-    last = Prepared.of(late, ()).run((*memory, *outcome), looked, engine)
+    last = Prepared.of(late, (), ()).run((*memory, *outcome), looked, engine)
     judged, declined_late = hypotheses(late, last.evidence)
     matches_of |= {id(hypothesis): last.evidence.matches for hypothesis in judged}
     doubted = {root for one in memory if isinstance(one.fact, Disagreement) for root in one.roots()}
     reported, weaker = cover((*(hypothesis for hypothesis, _ in proposed.values()), *judged), seen, doubted)
 
     complete = next(iter(passes.values())).evidence.coverage.complete
+    probes = with_commands(base.probes, [one.evidence.matches for one in passes.values()])
     return Diagnosis(
         symptoms=_with_explanations(seen, reported),
         findings=tuple(with_remedies(one, matches_of[id(one.hypothesis)]) for one in reported),
         weaker=weaker,
-        next_tests=next_tests(base.probes, (*reported, *weaker))
-        or first_tests(base.probes, _open(base, reported), complete),
+        next_tests=next_tests(probes, (*reported, *weaker))
+        or first_tests(probes, _open(base, reported), complete),
+        probes=probes,
         contradictions=_contradictions(memory),
         observed=memory,
         looked=looked,
