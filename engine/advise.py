@@ -11,7 +11,7 @@ from typing import get_args
 from engine.compile import Part
 from engine.cover import CURVE_WIDTH
 from engine.result import Finding, NextTest, RemedyOffer
-from engine.weigh import CONCLUSIVE, Matches, filled, standing
+from engine.weigh import CONCLUSIVE, SETTLED, Matches, filled, standing
 from kb.evidence import Observed
 from kb.rule import Cause, Disruption, Probe, Remedy
 
@@ -110,14 +110,16 @@ def next_tests(probes: Mapping[str, Probe], findings: Sequence[Finding]) -> tupl
 
     Least disruption first, then by how many decibans they could move, then the quicker one. What a probe could
     move counts by the odds of the hypothesis against the best one, and for little where nothing speaks for it
-    yet: a dozen of those weigh less than one that is half shown. A fallback is no reason to stop looking.
+    yet: a dozen of those weigh less than one that is half shown. A fallback is no reason to stop looking; nor is
+    what a hypothesis would lead to: that a consequence is proved asks all the more for its root.
     """
     candidates = [finding for finding in findings if _is_open(finding)]
-    best = max((_level(one) for one in candidates if not one.cause.fallback), default=0)
+    best = _best_levels(candidates)
     moved: dict[str, float] = {}
     separates: dict[str, dict[str, None]] = {}
     for finding in candidates:
-        behind = max(best - _level(finding), 0)
+        others = [level for cause, level in best.items() if cause not in finding.cause.leads_to]
+        behind = max(max(others, default=0) - _level(finding), 0)
         if finding.hypothesis.settled or behind > CLOSE:
             continue
         odds = 10 ** (-behind / CURVE_WIDTH) * (1 if _has_support(finding) else UNSUPPORTED)
@@ -130,6 +132,15 @@ def next_tests(probes: Mapping[str, Probe], findings: Sequence[Finding]) -> tupl
         if round(could_move)
     ]
     return tuple(sorted(tests, key=_use))
+
+
+def _best_levels(findings: Iterable[Finding]) -> dict[str, int]:
+    """The highest level of each cause that is no fallback."""
+    best: dict[str, int] = {}
+    for one in findings:
+        if not one.cause.fallback:
+            best[one.cause.cause] = max(best.get(one.cause.cause, -SETTLED), _level(one))
+    return best
 
 
 def _is_open(finding: Finding) -> bool:
