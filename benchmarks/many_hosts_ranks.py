@@ -98,7 +98,12 @@ def packages(machine: int) -> Iterator[str]:
     """Packages, libraries and module of the driver; every sixteenth machine has an older user space."""
     release = OLD_DRIVER if machine % 16 == 5 else DRIVER
     yield "$ dpkg -l\n"
-    for package in ("libnvidia-compute-570:amd64", "nvidia-utils-570", "nvidia-dkms-570-open", "nvidia-fabricmanager-570"):
+    for package in (
+        "libnvidia-compute-570:amd64",
+        "nvidia-utils-570",
+        "nvidia-dkms-570-open",
+        "nvidia-fabricmanager-570",
+    ):
         yield f"ii  {package}  {release}-0ubuntu1  amd64  NVIDIA driver\n"
     yield f"$ cat /proc/driver/nvidia/version\nNVRM version: NVIDIA UNIX Open Kernel Module for x86_64  {DRIVER}  Release Build\n"
     yield "$ ls -l /usr/lib/x86_64-linux-gnu/libcuda.so.1\n"
@@ -156,7 +161,9 @@ def write_machine(folder: Path, machine: int, sick: bool) -> None:
 
 def write_job(path: Path, members: range, ranks: int) -> None:
     """The log of these ranks of a job of so many."""
-    path.write_text("".join(line for rank in members for line in rank_lines(rank, ranks, ranks // 3)), encoding="ascii")
+    path.write_text(
+        "".join(line for rank in members for line in rank_lines(rank, ranks, ranks // 3)), encoding="ascii"
+    )
 
 
 def write_cases(folder: Path, machines: int, ranks: int) -> dict[str, Path]:

@@ -74,12 +74,21 @@ MOST_FILLINGS = 2
 """Of many peers that could not be reached, so many are tried."""
 
 
-def with_commands(probes: Mapping[str, Probe], passes: Sequence[Matches]) -> dict[str, Probe]:
-    """The probes with the words of their commands filled in from the facts that any pass matched."""
-    return {name: _filled_in(probe, passes) if probe.fill else probe for name, probe in probes.items()}
+def as_of_here(probes: Mapping[str, Probe], passes: Sequence[Matches]) -> dict[str, Probe]:
+    """The probes as they are for the facts of these passes: commands filled in, and what they interrupt."""
+    return {name: _as_of_here(probe, passes) for name, probe in probes.items()}
 
 
-def _filled_in(probe: Probe, passes: Sequence[Matches]) -> Probe:
+def _as_of_here(probe: Probe, passes: Sequence[Matches]) -> Probe:
+    changes: dict[str, object] = {}
+    if probe.fill:
+        changes["run"] = _filled_in(probe, passes)
+    if any(Part(probe.id, "free") in matches.by_part for matches in passes):
+        changes["disrupts"] = "none"
+    return probe.model_copy(update=changes) if changes else probe
+
+
+def _filled_in(probe: Probe, passes: Sequence[Matches]) -> tuple[str, ...]:
     done: set[str] = set()
     commands = probe.run
     for place, filling in enumerate(probe.fill):
@@ -90,7 +99,7 @@ def _filled_in(probe: Probe, passes: Sequence[Matches]) -> Probe:
         if tables:
             commands = tuple(dict.fromkeys(_replaced(text, table) for text in commands for table in tables))
             done.update(*tables)
-    return probe.model_copy(update={"run": commands})
+    return commands
 
 
 def _words(words: Mapping[str, str], match: Mapping[str, Observed]) -> dict[str, str]:
@@ -179,7 +188,8 @@ def _level(finding: Finding) -> int:
 def _asked(finding: Finding, probes: Mapping[str, Probe]) -> dict[str, int]:
     """For each probe what it could move in this hypothesis; of a group of clauses only the heaviest counts.
 
-    A probe that brings nothing of what a clause still lacks does not move it.
+    A probe that brings nothing of what a clause still lacks does not move it, and none moves a hypothesis by more
+    than a conclusive line does.
     """
     groups = {clause.name: clause.same or clause.name for clause in finding.cause.clauses}
     heaviest: dict[tuple[str, str], int] = {}
@@ -190,5 +200,5 @@ def _asked(finding: Finding, probes: Mapping[str, Probe]) -> dict[str, int]:
             heaviest[key] = max(heaviest.get(key, 0), line.could_add)
     asked: dict[str, int] = {}
     for (ask, _), could_add in heaviest.items():
-        asked[ask] = asked.get(ask, 0) + could_add
+        asked[ask] = min(asked.get(ask, 0) + could_add, CONCLUSIVE)
     return asked

@@ -29,7 +29,7 @@ class Part:
     """What a compiled rule stands for: a symptom, requirements of a cause, a clause, what fills in a command."""
 
     owner: str
-    role: Literal["symptom", "requires", "for", "against", "remedy", "fill"]
+    role: Literal["symptom", "requires", "for", "against", "remedy", "fill", "free"]
     name: str = ""
 
 
@@ -110,8 +110,12 @@ def compile_cause(cause: Cause) -> Compiled:
 
 
 def compile_probe(probe: Probe) -> Compiled:
-    """The rules that find what the words of a probe's commands stand for."""
+    """The rules that find what the words of a probe's commands stand for, and whether it interrupts nothing."""
     rules, parts = [], {}
+    for number, when in enumerate(probe.free_when):
+        name = f"probe {probe.id} free {number}"
+        rules.append(_rule(name, when, ()))
+        parts[name] = Part(probe.id, "free")
     for place, filling in enumerate(probe.fill):
         for number, when in enumerate(filling.when):
             name = f"probe {probe.id} {place} {number}"
@@ -218,9 +222,11 @@ class Encoder:
 def _all_patterns(
     causes: Iterable[Cause], symptoms: Iterable[SymptomRule], probes: Iterable[Probe]
 ) -> Iterable[Pattern]:
-    for filling in (filling for probe in probes for filling in probe.fill):
-        yield from (pattern for when in filling.when for pattern in when)
-        yield from filling.unless
+    for probe in probes:
+        yield from (pattern for when in probe.free_when for pattern in when)
+        for filling in probe.fill:
+            yield from (pattern for when in filling.when for pattern in when)
+            yield from filling.unless
     for symptom in symptoms:
         yield from (pattern for when in symptom.when for pattern in when)
         yield from symptom.unless

@@ -157,4 +157,4 @@ class Diagnosis:
     parts: tuple[str, ...] = ()
     """The names of the parts (machines) that the evidence was divided into; none where it is one."""
     probes: Mapping[str, Probe] = field(default_factory=dict)
-    """All probes by their ids, with what the facts tell filled in."""
+    """All probes by their ids, as they are for this evidence."""

@@ -10,7 +10,7 @@ import json
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from engine.advise import first_tests, next_tests, with_commands, with_remedies
+from engine.advise import as_of_here, first_tests, next_tests, with_remedies
 from engine.cover import cover
 from engine.passes import Pass, Prepared
 from engine.result import Contradiction, Diagnosis, Finding, Hypothesis, SymptomSeen
@@ -72,7 +72,7 @@ def assess_parts(base: RuleBase, parts: Mapping[str, Iterable[Reading]], *, engi
     reported, weaker = cover((*(hypothesis for hypothesis, _ in proposed.values()), *judged), seen, doubted)
 
     complete = next(iter(passes.values())).evidence.coverage.complete
-    probes = with_commands(base.probes, [one.evidence.matches for one in passes.values()])
+    probes = as_of_here(base.probes, [one.evidence.matches for one in passes.values()])
     return Diagnosis(
         symptoms=_with_explanations(seen, reported),
         findings=tuple(with_remedies(one, matches_of[id(one.hypothesis)]) for one in reported),

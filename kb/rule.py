@@ -260,6 +260,8 @@ class Probe(Model):
     gives: str
     """How to read the outcome, in one sentence."""
     disrupts: Disruption = "none"
+    free_when: Alternatives = ()
+    """Where these patterns match, it interrupts nothing any more: the job has ended that would be."""
     risk: Risk = "none"
     seconds: int = 5
     root: bool = False

@@ -63,6 +63,8 @@ def uses_of(rule: Located[Item]) -> Iterator[Use]:
     elif isinstance(item, SymptomRule):
         yield from _of_choices(rule, item.when, item.unless, (), {})
     elif isinstance(item, Probe):
+        for index, choice in enumerate(item.free_when):
+            yield from _in_order(rule, "when", choice, ("free_when", index), {})
         for keys, filling in fillings_of(item):
             yield from _of_choices(rule, filling.when, filling.unless, keys, {})
 
