@@ -123,12 +123,11 @@ def next_tests(probes: Mapping[str, Probe], findings: Sequence[Finding]) -> tupl
     what a hypothesis would lead to: that a consequence is proved asks all the more for its root.
     """
     candidates = [finding for finding in findings if _is_open(finding)]
-    best = _best_levels(candidates)
+    best = _best_beside(candidates)
     moved: dict[str, float] = {}
     separates: dict[str, dict[str, None]] = {}
     for finding in candidates:
-        others = [level for cause, level in best.items() if cause not in finding.cause.leads_to]
-        behind = max(max(others, default=0) - _level(finding), 0)
+        behind = max(best[finding.cause.cause] - _level(finding), 0)
         if finding.hypothesis.settled or behind > CLOSE:
             continue
         odds = 10 ** (-behind / CURVE_WIDTH) * (1 if _has_support(finding) else UNSUPPORTED)
@@ -143,13 +142,18 @@ def next_tests(probes: Mapping[str, Probe], findings: Sequence[Finding]) -> tupl
     return tuple(sorted(tests, key=_use))
 
 
-def _best_levels(findings: Iterable[Finding]) -> dict[str, int]:
-    """The highest level of each cause that is no fallback."""
+def _best_beside(findings: Iterable[Finding]) -> dict[str, int]:
+    """For each cause the highest level among all that is neither a fallback nor what this cause leads to."""
     best: dict[str, int] = {}
+    causes: dict[str, Cause] = {}
     for one in findings:
+        causes[one.cause.cause] = one.cause
         if not one.cause.fallback:
             best[one.cause.cause] = max(best.get(one.cause.cause, -SETTLED), _level(one))
-    return best
+    return {
+        name: max((level for other, level in best.items() if other not in cause.leads_to), default=0)
+        for name, cause in causes.items()
+    }
 
 
 def _is_open(finding: Finding) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -28,22 +28,45 @@ class Doubt(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class FactsByKind:
+    """Encoded facts by kind. Which of them could match a pattern is asked for each hypothesis, and found once."""
+
+    by_kind: Mapping[str, Sequence[Mapping[str, Any]]]
+    _found: dict[int, tuple[Pattern, list[Mapping[str, Any]]]] = field(default_factory=dict)
+    """By the identity of the pattern, which is kept beside it so that no other can have it."""
+
+    @classmethod
+    def of(cls, encoded: Iterable[Mapping[str, Any]]) -> FactsByKind:
+        """These facts."""
+        by_kind: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+        for fact in encoded:
+            by_kind[fact["kind"]].append(fact)
+        return cls(by_kind)
+
+    def could_match(self, pattern: Pattern, bound: Bound) -> list[Mapping[str, Any]]:
+        """The facts that match the pattern, or might if what is not known were known."""
+        facts = self.by_kind.get(pattern.fact, ())
+        if any(isinstance(value, Ref) for test in pattern.tests for value in test.values):
+            return [fact for fact in facts if _could_match(pattern, fact, bound)]
+        if id(pattern) not in self._found:
+            self._found[id(pattern)] = pattern, [fact for fact in facts if _could_match(pattern, fact, {})]
+        return self._found[id(pattern)][1]
+
+
+@dataclass(frozen=True, slots=True)
 class Coverage:
-    """Which fact kinds were looked for, and the encoded facts of each kind."""
+    """Which fact kinds were looked for, and the encoded facts."""
 
     complete: frozenset[str]
     partly: frozenset[str]
-    by_kind: Mapping[str, Sequence[Mapping[str, Any]]]
+    facts: FactsByKind
 
     @classmethod
     def of(cls, looked: Iterable[Looked], encoded: Iterable[Mapping[str, Any]]) -> Coverage:
         """Coverage from all statements of what was looked for, and all encoded facts."""
         statements = list(looked)
         complete = frozenset(one.kind for one in statements if one.complete) | DERIVED
-        by_kind: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
-        for fact in encoded:
-            by_kind[fact["kind"]].append(fact)
-        return cls(complete, frozenset(one.kind for one in statements) - complete, by_kind)
+        return cls(complete, frozenset(one.kind for one in statements) - complete, FactsByKind.of(encoded))
 
     def why_unknown(self, clause: Clause, requires: Patterns, bound: Bound) -> Doubt:
         """Why a clause that did not come true is unknown; no doubt where it is false."""
@@ -75,12 +98,12 @@ class Coverage:
         return _unknown_fields(unless, bound, possible)
 
     def _of(self, pattern: Pattern) -> Sequence[Mapping[str, Any]]:
-        return self.by_kind.get(pattern.fact, ())
+        return self.facts.by_kind.get(pattern.fact, ())
 
     def why_not_proposed(self, requires: Patterns) -> tuple[str, bool]:
         """Which requirement of a cause did not match, and whether that is for want of looking."""
         for pattern in requires:
-            if not any(_could_match(pattern, fact, {}) for fact in self._of(pattern)):
+            if not self.facts.could_match(pattern, {}):
                 looked = pattern.fact in self.complete
                 if pattern.fact == SYMPTOM:
                     return "none of the symptoms that it would explain is seen", False
@@ -92,10 +115,7 @@ class Coverage:
         tests_of_bound = [pattern for pattern in patterns if pattern.binding in bound]
         if not all(_could_match(pattern, bound[pattern.binding], bound) for pattern in tests_of_bound):
             return Doubt()
-        possible = {
-            pattern.binding: [fact for fact in self._of(pattern) if _could_match(pattern, fact, bound)]
-            for pattern in wanted
-        }
+        possible = {pattern.binding: self.facts.could_match(pattern, bound) for pattern in wanted}
         if any(not possible[p.binding] and p.fact in self.complete for p in wanted):
             return Doubt()
         missing = [p for p in wanted if p.fact not in self.complete]
