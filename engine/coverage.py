@@ -59,14 +59,14 @@ class Coverage:
 
     complete: frozenset[str]
     partly: frozenset[str]
-    facts: FactsByKind
+    facts: tuple[FactsByKind, ...]
 
     @classmethod
-    def of(cls, looked: Iterable[Looked], encoded: Iterable[Mapping[str, Any]]) -> Coverage:
-        """Coverage from all statements of what was looked for, and all encoded facts."""
+    def of(cls, looked: Iterable[Looked], *facts: FactsByKind) -> Coverage:
+        """Coverage from all statements of what was looked for, and all facts."""
         statements = list(looked)
         complete = frozenset(one.kind for one in statements if one.complete) | DERIVED
-        return cls(complete, frozenset(one.kind for one in statements) - complete, FactsByKind.of(encoded))
+        return cls(complete, frozenset(one.kind for one in statements) - complete, facts)
 
     def why_unknown(self, clause: Clause, requires: Patterns, bound: Bound) -> Doubt:
         """Why a clause that did not come true is unknown; no doubt where it is false."""
@@ -98,12 +98,16 @@ class Coverage:
         return _unknown_fields(unless, bound, possible)
 
     def _of(self, pattern: Pattern) -> Sequence[Mapping[str, Any]]:
-        return self.facts.by_kind.get(pattern.fact, ())
+        return [fact for facts in self.facts for fact in facts.by_kind.get(pattern.fact, ())]
+
+    def _could_match(self, pattern: Pattern, bound: Bound) -> Sequence[Mapping[str, Any]]:
+        found = [some for facts in self.facts if (some := facts.could_match(pattern, bound))]
+        return found[0] if len(found) == 1 else [fact for some in found for fact in some]
 
     def why_not_proposed(self, requires: Patterns) -> tuple[str, bool]:
         """Which requirement of a cause did not match, and whether that is for want of looking."""
         for pattern in requires:
-            if not self.facts.could_match(pattern, {}):
+            if not self._could_match(pattern, {}):
                 looked = pattern.fact in self.complete
                 if pattern.fact == SYMPTOM:
                     return "none of the symptoms that it would explain is seen", False
@@ -115,7 +119,7 @@ class Coverage:
         tests_of_bound = [pattern for pattern in patterns if pattern.binding in bound]
         if not all(_could_match(pattern, bound[pattern.binding], bound) for pattern in tests_of_bound):
             return Doubt()
-        possible = {pattern.binding: self.facts.could_match(pattern, bound) for pattern in wanted}
+        possible = {pattern.binding: self._could_match(pattern, bound) for pattern in wanted}
         if any(not possible[p.binding] and p.fact in self.complete for p in wanted):
             return Doubt()
         missing = [p for p in wanted if p.fact not in self.complete]

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from engine.advise import as_of_here, first_tests, next_tests, with_remedies
 from engine.cover import cover
-from engine.passes import Pass, Prepared
+from engine.passes import Common, Order, Pass, Prepared
 from engine.result import Contradiction, Diagnosis, Finding, Hypothesis, SymptomSeen
 from engine.weigh import MACHINE, NOT_LOOKED, Matches, hypotheses, standing
 from kb.evidence import Looked, Observed, Reading, Source, Unread
@@ -44,14 +44,23 @@ def assess_parts(base: RuleBase, parts: Mapping[str, Iterable[Reading]], *, engi
     looked = tuple(reading for reading in readings if isinstance(reading, Looked))
 
     prepared = Prepared.of(early, base.symptoms.values(), base.probes.values())
+    order = _order()
+    common = Common(prepared, sorted(everywhere, key=order), order, engine) if len(parts) > 1 else None
+    observed: list[Observed] = []
     passes: dict[str, Pass] = {}
     symptoms: dict[tuple[str, str], SymptomSeen] = {}
     proposed: dict[object, tuple[Hypothesis, Matches]] = {}
     declined: list[Mapping[str, str]] = []
     for name, part in sorted(parts.items()):
-        one = prepared.run(*_divided(part), engine)
+        facts, of_part = _divided(part, order)
+        if common is None:
+            one = prepared.run(facts, of_part, engine)
+        else:
+            one = common.run([fact for fact in facts if fact not in everywhere], of_part)
         passes[name] = one
-        for symptom in _symptoms(base.symptoms, one):
+        known = [*facts, *one.symptoms]
+        observed += known
+        for symptom in _symptoms(base.symptoms, known):
             about = _of_part(symptom.about, name, symptom.evidence, everywhere)
             symptoms.setdefault((symptom.rule.symptom, about), replace(symptom, about=about))
         found, not_proposed = hypotheses(early, one.evidence)
@@ -62,7 +71,7 @@ def assess_parts(base: RuleBase, parts: Mapping[str, Iterable[Reading]], *, engi
     matches_of = {id(hypothesis): matches for hypothesis, matches in proposed.values()}
     reported, _ = cover([hypothesis for hypothesis, _ in proposed.values()], seen)
 
-    memory = tuple(dict.fromkeys(observed for one in passes.values() for observed in one.memory))
+    memory = tuple(dict.fromkeys(observed))
     given = any(isinstance(one.fact, Outcome) for one in memory)  # examples of rules may state it
     outcome = () if given else (_outcome(reported, seen),)
     last = Prepared.of(late, (), ()).run((*memory, *outcome), looked, engine)
@@ -91,10 +100,11 @@ def assess_parts(base: RuleBase, parts: Mapping[str, Iterable[Reading]], *, engi
     )
 
 
-def _divided(part: Iterable[Reading]) -> tuple[tuple[Observed, ...], tuple[Looked, ...]]:
+def _divided(part: Iterable[Reading], order: Order) -> tuple[list[Observed], list[Looked]]:
+    """The observations of a part, each once and in order, and its statements of what was looked for."""
     readings = list(part)
-    facts = _sorted(reading for reading in readings if isinstance(reading, Observed))
-    return facts, tuple(reading for reading in readings if isinstance(reading, Looked))
+    facts = dict.fromkeys(reading for reading in readings if isinstance(reading, Observed))
+    return sorted(facts, key=order), [reading for reading in readings if isinstance(reading, Looked)]
 
 
 def _in_all(parts: Mapping[str, Iterable[Reading]]) -> frozenset[Observed]:
@@ -145,24 +155,27 @@ def _open(base: RuleBase, reported: Sequence[Finding]) -> list[Cause]:
     return [cause for cause in base.causes.values() if cause.kind == "fault"]
 
 
-def _sorted(facts: Iterable[Observed]) -> tuple[Observed, ...]:
-    """Each observation once, in an order that depends on nothing but what they say."""
+def _order() -> Order:
+    """An order of observations that depends on nothing but what they say; each is looked at once."""
+    known: dict[Observed, tuple[str, str, str, int, int]] = {}
 
-    def key(one: Observed) -> tuple[str, str, str, int, int]:
-        fields = json.dumps(fields_of(one.fact), sort_keys=True)
-        return one.fact.kind, fields, one.source.path, one.source.line, one.source.end_line
+    def order(one: Observed) -> tuple[str, str, str, int, int]:
+        if one not in known:
+            fields = json.dumps(fields_of(one.fact), sort_keys=True)
+            known[one] = one.fact.kind, fields, one.source.path, one.source.line, one.source.end_line
+        return known[one]
 
-    return tuple(sorted(dict.fromkeys(facts), key=key))
+    return order
 
 
 def _speaks_of_outcome(cause: Cause) -> bool:
     return any(pattern.fact == OUTCOME for pattern in cause.requires)
 
 
-def _symptoms(rules: Mapping[str, SymptomRule], run: Pass) -> tuple[SymptomSeen, ...]:
+def _symptoms(rules: Mapping[str, SymptomRule], known: Iterable[Observed]) -> tuple[SymptomSeen, ...]:
     return tuple(
         SymptomSeen(rules[one.fact.id], one.fact.about, rules[one.fact.id].says, one.basis)
-        for one in run.memory
+        for one in known
         if isinstance(one.fact, Symptom) and one.fact.id in rules
     )
 

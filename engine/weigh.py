@@ -12,7 +12,7 @@ from engine.compile import Part
 from engine.coverage import Coverage, Doubt
 from engine.matcher.form import Firing
 from engine.result import Hypothesis, LedgerLine
-from kb.evidence import Looked, Observed
+from kb.evidence import Observed
 from kb.facts import fields_of
 from kb.rule import DECIBANS, LIKELY, PRIORS, UNLIKELY, Cause, Clause, Verdict, Weight
 
@@ -67,18 +67,6 @@ class Evidence:
     coverage: Coverage
     encoded: Mapping[int, Mapping[str, Any]]
     """By the identity of the observation."""
-
-    @classmethod
-    def of(
-        cls,
-        matches: Matches,
-        looked: Iterable[Looked],
-        memory: Sequence[Observed],
-        facts: Sequence[Mapping[str, Any]],
-    ) -> Evidence:
-        """The evidence of a run over the facts of `memory`, which were compared in the form of `facts`."""
-        encoded = {id(one): fact for one, fact in zip(memory, facts, strict=True)}
-        return cls(matches, Coverage.of(looked, facts), encoded)
 
     def bound(self, bindings: Mapping[str, Observed]) -> dict[str, Mapping[str, Any]]:
         """The facts of these bindings as they were compared."""

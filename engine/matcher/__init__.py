@@ -6,7 +6,7 @@ outside this package knows which of them ran, but for the name in `Inference.eng
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
@@ -33,6 +33,11 @@ class Program:
     strata: tuple[tuple[Rule, ...], ...]
     kinds: frozenset[str]
     """The kinds of facts that the rules speak of."""
+
+    def only(self, names: Container[str]) -> Program:
+        """The rules of these names, in the same order."""
+        strata = tuple(tuple(rule for rule in group if rule.name in names) for group in self.strata)
+        return Program(strata, self.kinds)
 
 
 def program(rules: Iterable[Rule]) -> Program:
