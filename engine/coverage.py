@@ -46,7 +46,7 @@ class FactsByKind:
     def could_match(self, pattern: Pattern, bound: Bound) -> list[Mapping[str, Any]]:
         """The facts that match the pattern, or might if what is not known were known."""
         facts = self.by_kind.get(pattern.fact, ())
-        if any(isinstance(value, Ref) for test in pattern.tests for value in test.values):
+        if any(ref.binding in bound for ref in _refs(pattern)):
             return [fact for fact in facts if _could_match(pattern, fact, bound)]
         if id(pattern) not in self._found:
             self._found[id(pattern)] = pattern, [fact for fact in facts if _could_match(pattern, fact, {})]
@@ -84,6 +84,8 @@ class Coverage:
         vague = {
             pattern.binding: list(filter(partial(_is_vague, pattern), self._of(pattern))) for pattern in unless
         }
+        if not any(vague.values()) and not any(_refs(pattern) for pattern in unless):
+            return [Doubt()] * len(matches)
         return [self._why_unsure(unless, bound, vague) for bound in matches]
 
     def _why_unsure(self, unless: Patterns, bound: Bound, vague: Candidates) -> Doubt:
@@ -144,6 +146,10 @@ def _unknown_fields(patterns: Patterns, bound: Bound, possible: Candidates) -> D
     )
     why = "; ".join(f"{kind}.{field} is not known" for kind, field in gaps)
     return Doubt(why, tuple(dict.fromkeys(kind for kind, _ in gaps)))
+
+
+def _refs(pattern: Pattern) -> list[Ref]:
+    return [value for test in pattern.tests for value in test.values if isinstance(value, Ref)]
 
 
 def _is_vague(pattern: Pattern, fact: Mapping[str, Any]) -> bool:
