@@ -17,7 +17,7 @@ from engine.matcher.form import Pattern as MatcherPattern
 from kb.evidence import Observed
 from kb.facts import fact_type, fields_of, version_key
 from kb.facts.base import VersionMark
-from kb.rule import Cause, FieldTest, Pattern, Patterns, SymptomRule
+from kb.rule import Cause, FieldTest, Pattern, Patterns, Probe, SymptomRule
 from kb.rule import Ref as FieldRef
 
 ORDERINGS = ("lt", "le", "gt", "ge")
@@ -26,10 +26,10 @@ SYMPTOM = "symptom"
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What a compiled rule stands for: a symptom, the requirements of a cause, or one of its clauses."""
+    """What a compiled rule stands for: a symptom, requirements of a cause, a clause, what fills in a command."""
 
     owner: str
-    role: Literal["symptom", "requires", "for", "against", "remedy"]
+    role: Literal["symptom", "requires", "for", "against", "remedy", "fill", "free"]
     name: str = ""
 
 
@@ -114,6 +114,21 @@ def compile_cause(cause: Cause) -> Compiled:
     return Compiled(tuple(rules), parts)
 
 
+def compile_probe(probe: Probe) -> Compiled:
+    """The rules that find what the words of a probe's commands stand for, and whether it interrupts nothing."""
+    rules, parts = [], {}
+    for number, when in enumerate(probe.free_when):
+        name = f"probe {probe.id} free {number}"
+        rules.append(_rule(name, when, ()))
+        parts[name] = Part(probe.id, "free")
+    for place, filling in enumerate(probe.fill):
+        for number, when in enumerate(filling.when):
+            name = f"probe {probe.id} {place} {number}"
+            rules.append(_rule(name, when, filling.unless))
+            parts[name] = Part(probe.id, "fill", str(place))
+    return Compiled(tuple(rules), parts)
+
+
 def joined(requires: Patterns, when: Patterns) -> Patterns:
     """The patterns of both; a binding that `when` repeats gets its tests added to the one it repeats."""
     extra = {pattern.binding: pattern for pattern in when}
@@ -126,9 +141,11 @@ def joined(requires: Patterns, when: Patterns) -> Patterns:
     return (*merged, *(pattern for pattern in when if pattern.binding in extra))
 
 
-def compile_all(causes: Iterable[Cause], symptoms: Iterable[SymptomRule]) -> Compiled:
-    """The rules of all symptoms and causes together."""
-    compiled = [compile_symptom(symptom) for symptom in symptoms] + [compile_cause(cause) for cause in causes]
+def compile_all(
+    causes: Iterable[Cause], symptoms: Iterable[SymptomRule], probes: Iterable[Probe] = ()
+) -> Compiled:
+    """The rules of all symptoms, causes and probes together."""
+    compiled = [*map(compile_symptom, symptoms), *map(compile_cause, causes), *map(compile_probe, probes)]
     parts: dict[str, Part] = {}
     for one in compiled:
         parts.update(one.parts)
@@ -179,10 +196,10 @@ class Encoder:
     expressions: Mapping[str, tuple[tuple[str, re.Pattern[str]], ...]]
 
     @classmethod
-    def of(cls, causes: Iterable[Cause], symptoms: Iterable[SymptomRule]) -> Encoder:
+    def of(cls, causes: Iterable[Cause], symptoms: Iterable[SymptomRule], probes: Iterable[Probe] = ()) -> Encoder:
         """The encoder for these rules."""
         found: dict[str, dict[tuple[str, str], re.Pattern[str]]] = {}
-        for pattern in _all_patterns(causes, symptoms):
+        for pattern in _all_patterns(causes, symptoms, probes):
             for test in pattern.tests:
                 if test.op == "matches":
                     for value in test.values:
@@ -207,7 +224,14 @@ class Encoder:
         return encoded
 
 
-def _all_patterns(causes: Iterable[Cause], symptoms: Iterable[SymptomRule]) -> Iterable[Pattern]:
+def _all_patterns(
+    causes: Iterable[Cause], symptoms: Iterable[SymptomRule], probes: Iterable[Probe]
+) -> Iterable[Pattern]:
+    for probe in probes:
+        yield from (pattern for when in probe.free_when for pattern in when)
+        for filling in probe.fill:
+            yield from (pattern for when in filling.when for pattern in when)
+            yield from filling.unless
     for symptom in symptoms:
         yield from (pattern for when in symptom.when for pattern in when)
         yield from symptom.unless

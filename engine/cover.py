@@ -81,6 +81,7 @@ def cover(
     explained = {id(one): _explains(one, symptoms) for one in ranked}
     given_way = _given_way(ranked, explained)
     roots = _roots(ranked, given_way)
+    rivals = _Rivals(ranked, explained)
     findings = [
         Finding(
             hypothesis=one,
@@ -89,7 +90,7 @@ def cover(
             subjects=(one.about,),
             consequence_of=roots.get(one.cause.cause) if one.verdict in STANDING else None,
             yields_to=given_way.get(id(one)),
-            rivals=_rivals(one, ranked, explained),
+            rivals=rivals.of(one),
         )
         for one in ranked
     ]
@@ -145,31 +146,40 @@ def _roots(ranked: Sequence[Hypothesis], given_way: Mapping[int, str]) -> dict[s
     }
 
 
-def _rivals(
-    one: Hypothesis, ranked: Sequence[Hypothesis], explained: Mapping[int, tuple[str, ...]]
-) -> tuple[Rival, ...]:
-    mine = set(explained[id(one)])
-    rivals: dict[str, Rival] = {}
-    for other in ranked:
-        cause = other.cause.cause
-        related = cause in one.cause.leads_to or one.cause.cause in other.cause.leads_to
-        if (
-            cause != one.cause.cause
-            and not related
-            and other.verdict != "ruled-out"
-            and mine & set(explained[id(other)])
-        ):
-            rivals.setdefault(cause, Rival(cause, other.cause.title, other.verdict, _margin(one, other)))
-    return tuple(rivals.values())
+class _Rivals:
+    """The rivals of each hypothesis: the strongest that is not ruled out of each cause that explains the same."""
+
+    def __init__(self, ranked: Sequence[Hypothesis], explained: Mapping[int, tuple[str, ...]]) -> None:
+        leaders: dict[str, Hypothesis] = {}
+        for one in ranked:
+            if one.verdict != "ruled-out":
+                leaders.setdefault(one.cause.cause, one)
+        self._leaders = [(one, standing(one), _level(one)) for one in leaders.values()]
+        self._explained = explained
+        self._found: dict[tuple[str, int, int], tuple[Rival, ...]] = {}
+
+    def of(self, one: Hypothesis) -> tuple[Rival, ...]:
+        """Its rivals, strongest first; the same for all hypotheses of one cause that are equally strong."""
+        key = one.cause.cause, standing(one), _level(one)
+        if key not in self._found:
+            self._found[key] = tuple(self._rivals(one, *key))
+        return self._found[key]
+
+    def _rivals(self, one: Hypothesis, cause: str, own: int, level: int) -> Iterator[Rival]:
+        mine = set(self._explained[id(one)])
+        for other, stands, reaches in self._leaders:
+            name = other.cause.cause
+            related = name == cause or name in one.cause.leads_to or cause in other.cause.leads_to
+            if not related and not mine.isdisjoint(self._explained[id(other)]):
+                yield Rival(name, other.cause.title, other.verdict, _margin(own - stands, level - reaches))
 
 
-def _margin(one: Hypothesis, other: Hypothesis) -> int:
+def _level(hypothesis: Hypothesis) -> int:
+    return hypothesis.score + CONCLUSIVE if hypothesis.verdict == "confirmed" else standing(hypothesis)
+
+
+def _margin(ahead: int, difference: int) -> int:
     """Decibans between them; what stands before is ahead, even where the sum alone says otherwise."""
-
-    def level(hypothesis: Hypothesis) -> int:
-        return hypothesis.score + CONCLUSIVE if hypothesis.verdict == "confirmed" else standing(hypothesis)
-
-    ahead, difference = standing(one) - standing(other), level(one) - level(other)
     return max(difference, 1) if ahead > 0 else min(difference, -1) if ahead < 0 else 0
 
 

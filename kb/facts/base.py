@@ -1,6 +1,7 @@
 """The base of all facts, the table of kinds, and the few value types that facts share."""
 
 import re
+from functools import lru_cache
 from typing import Annotated, Any, ClassVar, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
@@ -40,6 +41,7 @@ _KEY_PARTS = 4
 _KEY_BASE = 100_000
 
 
+@lru_cache(maxsize=4096)
 def version_key(text: str) -> int | None:
     """One integer that orders versions by their first four numbers; None where there is no number.
 
