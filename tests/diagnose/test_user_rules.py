@@ -12,6 +12,7 @@ from diagnose.explain import asked_about, explain
 from diagnose.render.json_report import report_json
 from diagnose.render.markdown import render_markdown
 from diagnose.render.text import render_text
+from kb.load import shipped_rules
 
 STORY = str(Path(__file__).parent.parent / "stories" / "driver-split")
 ID = "driver.userspace-kernel-mismatch"
@@ -56,3 +57,25 @@ def test_without_rules_of_ones_own_nothing_is_said():
 
     assert "Your rules" not in render_markdown(report)
     assert report_json(report)["rules"] == {"packs": [], "overrides": []}
+
+
+def test_a_report_says_that_a_rule_is_deprecated_and_what_replaced_it(tmp_path: Path):
+    """In text, Markdown and JSON; it still comes out, since what replaced it does not."""
+    shipped = (shipped_rules() / "causes/driver/userspace-kernel-mismatch.yaml").read_text()
+    gone = "status: deprecated\nreplaced_by: driver.upgrade-pending-reboot"
+    file = tmp_path / "causes" / "driver" / "userspace-kernel-mismatch.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text("overrides: whole\n" + shipped.replace("status: stable", gone))
+    report = explain([STORY], [tmp_path])
+    console = Console(width=120, record=True, force_terminal=False)
+    render_text(report, console)
+    first = report_json(report)["causes"][0]
+    words = "deprecated, replaced by driver.upgrade-pending-reboot"
+
+    assert f"\n  {ID} ({words}) · machine\n" in console.export_text()
+    assert f"`{ID}` · {words} · machine\n" in render_markdown(report)
+    assert (first["id"], first["status"], first["replaced_by"]) == (
+        ID,
+        "deprecated",
+        ["driver.upgrade-pending-reboot"],
+    )
