@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 from diagnose.render.words import remedy_terms
 from kb.rule import DECIBANS, PRIORS, Cause, Clause, Example, FieldTest, Pattern, Patterns, Remedy
 
-Thing: TypeAlias = Literal["cause", "symptom", "probe", "fact"]
+Thing: TypeAlias = Literal["cause", "symptom", "probe", "fact", "clause"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Markup:
     text: Callable[[str], str]
     """A text that is to be read as it stands."""
     name: Callable[[Thing, str], str]
-    """The id of a cause, symptom or probe, or the kind of a fact."""
+    """The id of a cause, symptom or probe, the kind of a fact, or the name of a clause of the same page."""
     address: Callable[[str], str]
     """Where something is to be read: a URL."""
     width: int | None
@@ -60,13 +60,13 @@ def head(cause: Cause, form: Markup) -> Iterator[str]:
 
 
 def _terms(cause: Cause, form: Markup) -> str:
-    about = "the machine" if cause.about == "machine" else form.text(cause.about)
+    about = "about the machine" if cause.about == "machine" else f"one for each {form.text(cause.about)}"
     instead = f", replaced by {_names('cause', cause.replaced_by, form)}" if cause.replaced_by else ""
     terms = [
         "a state, not a fault" if cause.kind == "state" else "a fault",
         f"{cause.status}{instead}",
         f"{cause.prior} among machines that come to us ({PRIORS[cause.prior]})",
-        f"about {about}",
+        about,
     ]
     return " · ".join([*terms, *(["set aside where a better cause explains the same"] if cause.fallback else [])])
 
@@ -74,7 +74,7 @@ def _terms(cause: Cause, form: Markup) -> str:
 def how_it_is_told(cause: Cause, form: Markup) -> Iterator[str]:
     """Where it is proposed, and the clauses that weigh it."""
     yield "## Proposed where"
-    yield _patterns(cause.requires, form)
+    yield patterns_in_words(cause.requires, form)
     for side, clauses in (("for", cause.for_), ("against", cause.against)):
         if clauses:
             yield f"## What speaks {side} it"
@@ -120,7 +120,8 @@ def _wrapped(text: str, form: Markup, indent: int = 0, first: str | None = None)
     )
 
 
-def _patterns(patterns: Patterns, form: Markup, indent: int = 0) -> str:
+def patterns_in_words(patterns: Patterns, form: Markup, indent: int = 0) -> str:
+    """A list of what facts must be like, `indent` columns from the left."""
     return "\n".join(_wrapped(_pattern(pattern, form), form, indent, "- ") for pattern in patterns)
 
 
@@ -165,10 +166,10 @@ def _clause(clause: Clause, side: str, form: Markup) -> Iterator[str]:
     for number, choice in enumerate(clause.when):
         if number:
             yield "or"
-        yield _patterns(choice, form)
+        yield patterns_in_words(choice, form)
     if clause.unless:
         yield "unless there is"
-        yield _patterns(clause.unless, form)
+        yield patterns_in_words(clause.unless, form)
     notes = [weight_in_words(clause, side)]
     if clause.same:
         notes.append(f"counts once with all of the group `{clause.same}`")
@@ -183,10 +184,10 @@ def _remedy(remedy: Remedy, form: Markup, indent: int) -> Iterator[str]:
         yield _commands(remedy.run)
     for index, choice in enumerate(remedy.when):
         yield "Only where" if not index else "or"
-        yield _patterns(choice, form, indent)
+        yield patterns_in_words(choice, form, indent)
     if remedy.unless:
         yield "Not where"
-        yield _patterns(remedy.unless, form, indent)
+        yield patterns_in_words(remedy.unless, form, indent)
     kind = "Lasting" if remedy.lasting else "A workaround"
     yield _wrapped(f"{kind} · {remedy_terms(remedy)}", form, indent)
     notes = [("Caution", remedy.caution), ("Costs", remedy.costs), ("Undo", "; ".join(remedy.undo))]
@@ -198,7 +199,7 @@ def _remedy(remedy: Remedy, form: Markup, indent: int) -> Iterator[str]:
         yield _commands(remedy.check)
     if remedy.expect:
         yield _wrapped(f"Expect: {form.text(remedy.expect)}", form, indent)
-    yield _wrapped(f"It worked when `{remedy.verify}` has changed", form, indent)
+    yield _wrapped(f"It worked when {form.name('clause', remedy.verify)} has changed", form, indent)
     if remedy.references:
         yield f"See {' '.join(map(form.address, remedy.references))}"
 
