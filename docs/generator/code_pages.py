@@ -150,15 +150,15 @@ def _errors(causes: Causes, places: Places, origin: str) -> str:
     found = []
     for row in error_rows():
         leads = causes.get(("cuda", f"{row.api} {row.code or row.class_}")) or row.causes
+        number = "" if row.code is None else f" {row.code}"
+        test = f" To learn more: {places.link('probe', row.test, origin)}." if row.test else ""
         found.append(
             (
-                row.api.upper(),
-                "" if row.code is None else str(row.code),
-                text(row.name or row.class_),
-                text(row.means),
+                f"{row.api.upper()}{number}<br>{code(row.name or row.class_)}",
+                text(row.means) + test,
                 _links(leads, places, origin),
-                places.link("probe", row.test, origin) if row.test else "",
             )
         )
-    head = ("library", "number", "name", "what it means", "leads to", "test that tells more")
-    return page("# Errors of CUDA and NVML", ERRORS, table(head, found))
+    return page(
+        "# Errors of CUDA and NVML", ERRORS, table(("number and name", "what it means", "leads to"), found)
+    )

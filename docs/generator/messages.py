@@ -6,7 +6,7 @@ Tried, not read off the rules: each sample line is read and judged alone, as if 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from collectors.content import Content
 from collectors.open import File
@@ -40,13 +40,20 @@ def line_of(lead: Lead) -> str:
 
 
 def leads(base: RuleBase, samples: Sequence[Sample]) -> list[Lead]:
-    """The samples that lead to causes, one of each meaning. Fallbacks tell nothing and are left out."""
-    found = [Lead(one, causes_of(base, one.shown)) for one in of_each_meaning(samples)]
+    """The samples that lead to causes, one of each meaning; with their command where they need it to tell."""
+    found = (_lead(base, one) for one in of_each_meaning(samples))
     return [one for one in found if one.causes]
 
 
+def _lead(base: RuleBase, sample: Sample) -> Lead:
+    alone = causes_of(base, sample.text)
+    if alone or sample.command is None:
+        return Lead(replace(sample, command=None), alone)
+    return Lead(sample, causes_of(base, sample.shown))
+
+
 def causes_of(base: RuleBase, text: str) -> tuple[str, ...]:
-    """The faults that this text makes at least possible alone, the strongest first."""
+    """The faults that this text makes at least possible alone, the strongest first; fallbacks tell nothing."""
     _, readings = read_file(File("evidence.log", Content(f"{text}\n".encode())))
     if not readings:
         return ()

@@ -13,7 +13,7 @@ from generator.cause_pages import FAMILIES
 from generator.code_pages import CLASSES, names_of, words_of
 from generator.links import broken_links
 from generator.messages import Lead, causes_of, leads, of_each_meaning
-from generator.samples import Sample, golden_samples
+from generator.samples import Sample, golden_samples, most_telling
 from generator.site import site_pages
 from kb.facts import fact_types, family_of
 from kb.fieldtypes import field_types
@@ -171,11 +171,8 @@ def test_codes_lead_to_causes():
     assert "| Xid 79<br>`GPU_HAS_FALLEN_OFF_THE_BUS` |" in pages()["messages/xid.md"]
     assert "[`gpu.fell-off-bus`](../causes/gpu/fell-off-bus.md) |" in pages()["messages/xid.md"]
     assert "Leads to [`nccl.rank-crashed`](../causes/nccl/rank-crashed.md). |" in pages()["messages/nccl.md"]
-    assert "| CUDA | 802 | cudaErrorSystemNotReady |" in pages()["messages/cuda.md"]
-    assert (
-        "[`platform.fabric-manager-down`](../causes/platform/fabric-manager-down.md) |"
-        in pages()["messages/cuda.md"]
-    )
+    assert "| CUDA 802<br>`cudaErrorSystemNotReady` |" in pages()["messages/cuda.md"]
+    assert "[`platform.fabric-manager-down`](../causes/platform/" in pages()["messages/cuda.md"]
 
 
 def test_every_class_of_warnings_has_a_title():
@@ -237,6 +234,28 @@ def test_only_lines_that_lead_somewhere_are_listed():
     assert [(one.sample.text, one.causes) for one in found] == [(BUS, ("gpu.fell-off-bus",))]
     assert f"- `{BUS}`" in pages()["messages/logs.md"]
     assert "## Copies between GPUs" in pages()["messages/logs.md"]
+
+
+def test_a_command_is_named_where_a_line_needs_it():
+    """A transcript begins with one, which need not have printed every line of it."""
+    text = "Failed to initialize NVML: Driver/library version mismatch"
+    plain = Sample("nvml-error", "by-hand", "nvml_error", {}, text, "nvidia-smi")
+    bare = Sample("driver-teardown", "by-hand", "driver_teardown", {}, "real\t0m31.204s", "time nvidia-smi -L")
+
+    assert [(one.sample.text, one.sample.command, one.causes[0]) for one in leads(base(), [plain, bare])] == [
+        (plain.text, None, "driver.userspace-kernel-mismatch"),
+        (bare.text, "time nvidia-smi -L", "driver.persistence-missing"),
+    ]
+
+
+def test_a_sample_shows_the_values_that_were_read():
+    """Before one that merely has more of them, and before one that is spoilt."""
+    told = Sample("a", "one", "gpu", {"index": 3, "name": "H100"}, "GPU 3: NVIDIA H100", None)
+    silent = Sample("a", "two", "gpu", {"index": 3, "name": "H100", "uuid": "GPU-1"}, "<gpu>", None)
+    torn = Sample("a", "torn", "gpu", told.fields | silent.fields, "GPU 3: H100 GPU-1", None)
+
+    assert most_telling([silent, torn, told]) is told
+    assert most_telling([]) is None
 
 
 def test_the_first_page_leads_to_all_kinds_of_pages():
