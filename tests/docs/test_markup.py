@@ -29,9 +29,9 @@ def test_texts_are_no_markup(raw: str, written: str):
 
 def test_a_bar_ends_no_cell():
     """Neither in code nor in running text, where it is escaped already; and without rows there is no table."""
-    rows = table(("a", "b"), [(code("x | y"), text("p | q"))])
+    rows = table(("a", "b"), [(code("x | y"), text("p | q")), ("one\ntwo", "")])
 
-    assert rows.splitlines()[2] == r"| `x \| y` | p \| q |"
+    assert rows.splitlines()[2:] == [r"| `x \| y` | p \| q |", "| one two |  |"]
     assert table(("a",), []) == ""
 
 

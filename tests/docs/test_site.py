@@ -30,6 +30,8 @@ CODES = (
 """A few: what each code of the catalogues leads to is tried by `rules coverage`, which takes a while."""
 WITHOUT_SAMPLE = {"disagreement", "gpu_memory_trend", "runfile_driver"}
 """Combined from several lines, and in no example of a rule."""
+LAST_OF_A_LOG = "j:7:40 [0] NCCL INFO comm 0x55a1 rank 0 nRanks 4 nNodes 4 localRanks 1 localRank 0 MNNVL 0"
+"""It makes `nccl.init-blocked` possible, a fallback: that nothing follows is no message."""
 BUS = "[ 8123.1] NVRM: Xid (PCI:0000:41:00): 79, pid='<unknown>', GPU has fallen off the bus."
 
 
@@ -207,6 +209,7 @@ def test_a_code_is_named_as_people_search_for_it(number: int, said: str, names: 
             ("driver.userspace-kernel-mismatch",),
         ),
         ("nothing that anybody reads", ()),
+        (LAST_OF_A_LOG, ()),
     ],
 )
 def test_a_line_is_tried_alone(text: str, causes: tuple[str, ...]):
