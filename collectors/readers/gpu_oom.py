@@ -90,7 +90,7 @@ def _in_lines(section: Section) -> Iterator[tuple[GpuOom, int]]:
 
 
 def _in_nccl(section: Section) -> Iterator[tuple[GpuOom, int]]:
-    if not any(marker in section.text for marker in _NCCL_MARKERS):
+    if not section.has(*_NCCL_MARKERS):
         return
     for record in nccl_lines(section):
         match = _NCCL.match(record.text[:200]) if record.level == "WARN" else None

@@ -21,7 +21,7 @@ from collectors.readers._nccl_last_errors import last_errors
 from collectors.readers._regex import regex
 from collectors.readers.launcher_prefixes import without_launcher
 from collectors.readers.nccl_communicators import Communicators
-from collectors.readers.nccl_lines import NcclLine, nccl_lines
+from collectors.readers.nccl_lines import NcclLine, named_lines, nccl_lines
 from collectors.readers.nccl_warning_classes import warning_class, warning_meaning
 from kb.evidence import Observed, Reader, Reading, Section
 from kb.facts.base import version_key
@@ -39,6 +39,12 @@ _VIA = regex(
     r"|SHM(?:/(?:direct|CE)){1,2}|(?:NET|COLLNET)/[^/]{1,40}/[\w/()]{1,60}|direct shared memory)"
 )
 _NUMBERS = regex(r"(?P<code>status=|error |failure )?(?:0x[0-9a-fA-F]+|\d+)")
+_TELLING = (
+    *(" nranks ", " nRanks ", "Bootstrap timings total", " set by environment to ", "NCCL version "),
+    *("Bootstrap: Using", "Bootstrap : Using", "NET : Using interface", "Connected NVLS tree"),
+    *(" via P2P/", " via SHM", " via NET/", " via COLLNET/", " via direct shared memory", "NCCL WARN "),
+)
+"""What is said of set-up and trouble, not the traces of every collective."""
 _ENDS_IN_STARTED_RING = version_key("2.22.99")
 
 Via: TypeAlias = Literal["P2P", "SHM", "NET", "NVLS", "CollNet"]
@@ -167,9 +173,10 @@ def read(section: Section) -> Iterator[Reading]:
         if "NCCL INFO" not in line and len(line) < MOST_TEXT:
             log.bare_version(index, line)
     empty = not log.versions
-    for record in nccl_lines(section):
+    for record in named_lines(section, *_TELLING):
         empty = False
         log.take(record)
+    empty = empty and next(nccl_lines(section), None) is None
     log.repeated(last_errors(section))
     if empty:
         yield from _warnings(section, log)
@@ -229,26 +236,5 @@ READER = Reader(
     "nccl-log",
     read,
     markers=("NCCL INFO ", "NCCL WARN ", "NCCL version ", *LAST),
-    # Of a large log: what is said of set-up and trouble, not the traces of every collective.
-    lines=(
-        "Init START",
-        "Init COMPLETE",
-        "Abort START",
-        "Abort COMPLETE",
-        "Destroy COMPLETE",
-        "Bootstrap timings total",
-        " nRanks ",
-        " set by environment to ",
-        "NCCL version ",
-        "Bootstrap: Using ",
-        "Bootstrap : Using ",
-        "NET : Using interface",
-        " via P2P/",
-        " via SHM",
-        " via NET/",
-        " via COLLNET/",
-        " via direct shared memory",
-        "NCCL WARN ",
-        *LAST,
-    ),
+    lines=(*_TELLING, *LAST),
 )

@@ -65,7 +65,7 @@ def shows_start(section: Section) -> bool:
     """True where the section is the output of a launch, or holds a line that only the start of one prints."""
     if section.command is not None and section.command.removeprefix("sudo ").startswith(LAUNCHERS):
         return True
-    return any(marker in section.text for marker in START_MARKERS)
+    return section.has(*START_MARKERS)
 
 
 def last_run(section: Section) -> int:
