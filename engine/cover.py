@@ -127,12 +127,13 @@ def _rivals(
         cause = other.cause.cause
         related = cause in one.cause.leads_to or one.cause.cause in other.cause.leads_to
         if (
-            cause != one.cause.cause
+            cause not in rivals
+            and cause != one.cause.cause
             and not related
             and other.verdict != "ruled-out"
-            and mine & set(explained[id(other)])
+            and not mine.isdisjoint(explained[id(other)])
         ):
-            rivals.setdefault(cause, Rival(cause, other.cause.title, other.verdict, _margin(one, other)))
+            rivals[cause] = Rival(cause, other.cause.title, other.verdict, _margin(one, other))
     return tuple(rivals.values())
 
 

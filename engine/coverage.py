@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -26,6 +26,8 @@ class Coverage:
     complete: frozenset[str]
     partly: frozenset[str]
     by_kind: Mapping[str, Sequence[Mapping[str, Any]]]
+    _alone: dict[int, tuple[Pattern, Sequence[Mapping[str, Any]]]] = field(default_factory=dict, compare=False)
+    """By identity, patterns that refer to no other, and what could match them: the same whatever is bound."""
 
     @classmethod
     def of(cls, looked: Iterable[Looked], encoded: Iterable[Mapping[str, Any]]) -> Coverage:
@@ -66,6 +68,17 @@ class Coverage:
     def _of(self, pattern: Pattern) -> Sequence[Mapping[str, Any]]:
         return self.by_kind.get(pattern.fact, ())
 
+    def _possible(self, pattern: Pattern, bound: Bound) -> Sequence[Mapping[str, Any]]:
+        """The facts that match the pattern, or might if what is not known were known."""
+        if any(isinstance(value, Ref) for test in pattern.tests for value in test.values):
+            return [fact for fact in self._of(pattern) if _could_match(pattern, fact, bound)]
+        if id(pattern) not in self._alone:
+            self._alone[id(pattern)] = (
+                pattern,
+                [one for one in self._of(pattern) if _could_match(pattern, one, {})],
+            )
+        return self._alone[id(pattern)][1]
+
     def why_not_proposed(self, requires: Patterns) -> tuple[str, bool]:
         """Which requirement of a cause did not match, and whether that is for want of looking."""
         for pattern in requires:
@@ -81,10 +94,7 @@ class Coverage:
         tests_of_bound = [pattern for pattern in patterns if pattern.binding in bound]
         if not all(_could_match(pattern, bound[pattern.binding], bound) for pattern in tests_of_bound):
             return ""
-        possible = {
-            pattern.binding: [fact for fact in self._of(pattern) if _could_match(pattern, fact, bound)]
-            for pattern in wanted
-        }
+        possible = {pattern.binding: self._possible(pattern, bound) for pattern in wanted}
         if any(not possible[p.binding] and p.fact in self.complete for p in wanted):
             return ""
         missing = [p.fact for p in wanted if p.fact not in self.complete]
