@@ -23,7 +23,7 @@ def offers(section: Section, *, at_once: bool) -> tuple[Section, list[Reader]]:
         return section, [one for one in known_readers() if section.has(*one.markers) or _knows(one, section)]
     takers = _takers()
     markers = list(takers)
-    found = {markers[place] for place in search_for(markers)(section.text.encode())}
+    found = {markers[place] for place in search_for((), markers)(section.text.encode())}
     marked = {name for marker in found for name in takers[marker]}
     known = replace(section, searched=takers.keys(), found=found)
     return known, [one for one in known_readers() if one.name in marked or _knows(one, section)]

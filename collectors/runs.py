@@ -8,7 +8,7 @@ from dataclasses import replace
 from collectors.content import Content
 from collectors.open import File
 from collectors.readers.run_start import run_starts
-from collectors.scan import text_lines
+from collectors.texts import text_lines
 from kb.errors import InputError
 from kb.evidence import Section
 

@@ -18,6 +18,7 @@ from collectors.content import Content
 from collectors.index import known_readers
 from collectors.offers import WORTH_A_SEARCH, offers
 from collectors.open import File
+from collectors.texts import UTF16, text_lines
 from kb.evidence import Looked, Observed, Reader, Reading, Section, Unread
 
 PROMPT = re.compile(
@@ -34,16 +35,6 @@ PROMPT = re.compile(
     re.VERBOSE,
 )
 FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
-ESCAPES = re.compile(
-    r"""\x1b(?: \[ [0-?]{0,64} [ -/]{0,4} [@-~]          # colours and cursor
-             | [\]P^_] [^\x07\x1b\n]{0,4096} (?: \x07 | \x1b\\ )  # the title of the window
-             | [ -/] [0-~]                              # the character set
-             | [0-~] )""",
-    re.VERBOSE,
-)
-PADDING = re.compile("\0{8,}")
-"""What a crash leaves in a log: never the end of eight empty lines."""
-UTF16 = (b"\xff\xfe", b"\xfe\xff")
 PICKLE = b"\x80"
 """How pickles of protocol 2 and later begin; no text does."""
 WORTH_A_CHILD = 4 << 20
@@ -203,20 +194,6 @@ def _borders(lines: Iterable[str]) -> Iterator[tuple[int, int, str | None]]:
                 in_command = False
                 yield index, index + 1, None
             fenced = not fenced
-
-
-def text_lines(content: bytes) -> list[str]:
-    """The lines of a file as text: any line end, without terminal escapes, NUL read as a line end."""
-    if content.startswith(UTF16):
-        text = content.decode("utf-16", errors="replace")
-    else:
-        text = content.decode("utf-8-sig", errors="replace")
-    if "\0" in text:
-        text = PADDING.sub("", text).replace("\0", "\n")
-    if "\x1b" in text:
-        text = ESCAPES.sub("", text)
-    lines = [line.rstrip("\r") for line in text.split("\n")]
-    return lines if lines[-1] else lines[:-1]
 
 
 def read_all(files: Sequence[File]) -> tuple[list[FileReading], list[Reading]]:

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from collectors.readers._regex import regex
 from collectors.readers.launcher_prefixes import after_progress, without_launcher, without_stamp
 from collectors.readers.nccl_lines import nccl_lines
-from collectors.readers.run_start import END_MARKERS, START_MARKERS, of_last_run, shows_start
+from collectors.readers.run_start import RUN_MARKERS, START_MARKERS, of_last_run, shows_start
 from kb.evidence import Reader, Reading, Section
 from kb.facts.framework import GpuOom
 
@@ -177,5 +177,5 @@ READER = Reader(
     "gpu-oom",
     read,
     markers=(*_MARKERS, *_NCCL_MARKERS, *START_MARKERS),
-    lines=(*_MARKERS, *_NCCL_MARKERS, *START_MARKERS, *END_MARKERS),
+    lines=(*_MARKERS, *_NCCL_MARKERS, *RUN_MARKERS),
 )

@@ -19,7 +19,7 @@ from collectors.readers.error_classes import Judged, judged
 from collectors.readers.fatal_lines import MARKERS as FATAL
 from collectors.readers.fatal_lines import Fatal, fatal_line, may_be_fatal
 from collectors.readers.launcher_prefixes import after_progress, without_launcher, without_stamp
-from collectors.readers.run_start import START_MARKERS, of_last_run, shows_start
+from collectors.readers.run_start import RUN_MARKERS, START_MARKERS, of_last_run, shows_start
 from collectors.readers.tracebacks import Raised, Stream
 from kb.evidence import Observed, Reader, Reading, Section
 from kb.facts.framework import ProcessError
@@ -211,5 +211,5 @@ READER = Reader(
         *("due to memory pressure (OOM)",),
         *START_MARKERS,
     ),
-    lines=(*_HINTS, *FATAL, *START_MARKERS),
+    lines=(*_HINTS, *FATAL, *RUN_MARKERS),
 )

@@ -54,6 +54,9 @@ READY_MARKERS = (
 )
 """Lines that tell that a start succeeded."""
 
+RUN_MARKERS = (*START_MARKERS, *END_MARKERS, *READY_MARKERS)
+"""Readers that tell runs apart name them among their `lines`, so that they can in large files too."""
+
 LAUNCHERS = (
     *("torchrun", "python", "accelerate ", "deepspeed ", "mpirun ", "mpiexec ", "srun ", "vllm ", "sglang "),
     *("trtllm-", "tritonserver", "ray job submit", "bash ", "sh ", "./", "NCCL_", "CUDA_VISIBLE_DEVICES="),

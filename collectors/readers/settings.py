@@ -22,6 +22,7 @@ from kb.facts.settings import Origin, Setting
 _NAMES = regex(rf"\b{NAME}\b")
 _LIST_LINE = regex(r"(?:declare -x )?[A-Za-z_]\w{0,80}=")
 _SHELL_NAMES = ("PATH", "HOME", "PWD", "TERM", "SHELL", "USER", "LANG", "HOSTNAME", "SHLVL", "LOGNAME")
+_IN_SHELLS = tuple(f"{name}=" for name in _SHELL_NAMES)
 _OF_A_SHELL = regex(rf"(?:declare -x )?({'|'.join(_SHELL_NAMES)})=")
 _LISTING_COMMAND = regex(
     r"(?:/usr/bin/)?(?:env|printenv|export -p)(?: *\||$)|.{0,200}/proc/(?P<pid>\d{1,10}|self)/environ"
@@ -32,6 +33,7 @@ _ECHO = regex(rf"echo \"?\$\{{?(?P<name>{NAME})\}}?\"?\s*$")
 _EMPTY = regex(r"(?P<name>(?:CUDA|NVIDIA)_VISIBLE_DEVICES)=\s*$")
 """The one sort of variable to which an empty value means something: no device at all."""
 _BLOCK = regex(r"(?P<indent>\s{0,40})(?:environment|env):\s*$")
+_BLOCKS = ("environment:", "env:")
 _NAMED = regex(rf"\s{{0,40}}- {{0,4}}name: {{1,4}}[\"']?(?P<name>{NAME})[\"']?\s*$")
 _VALUE = regex(r"\s{1,40}value: {1,4}[\"']?(?P<value>[^\"'$]{1,400}?)[\"']?\s*$")
 _FOUND_IN = regex(r"(?P<path>[~.]?/[\w./@+-]{1,250}):(?:\d{1,6}:)?(?=\S)")
@@ -85,6 +87,8 @@ def _is_whole(section: Section, *, listing: bool) -> bool:
     """Whether the section shows all variables of its place, so that one that is not in it is not set there."""
     if listing:
         return "|" not in (section.command or "")
+    if section.numbers is not None:
+        return False
     if _place(section.path) == "sitecustomize":
         return True
     listed = None
@@ -133,7 +137,7 @@ def _naming(section: Section) -> Iterator[tuple[int, str, bool]]:
     """Index and text of the lines that name a variable, and whether each is in an `environment:` block."""
     block: int | None = None
     begin = 0
-    for index, whole in section.matching(*IN_NAMES, "environment:", "env:"):
+    for index, whole in section.matching(*IN_NAMES, *_BLOCKS):
         while block is not None and begin < index:
             block = _block(clipped(section.lines[begin]), block)
             begin += 1
@@ -185,7 +189,7 @@ def _listing_origin(section: Section) -> Origin:
         return "launch" if listing["pid"] == "1" else "process"  # the first process shows what its container got
     if any(_REPORT.match(line) is not None for _, line in section.matching(*_IN_REPORTS)):
         return "unknown"  # a report on the machine, run in some shell
-    of_a_shell = (_OF_A_SHELL.match(line) for _, line in section.matching(*(f"{name}=" for name in _SHELL_NAMES)))
+    of_a_shell = (_OF_A_SHELL.match(line) for _, line in section.matching(*_IN_SHELLS))
     names = {match[1] for match in of_a_shell if match is not None}
     if len(names) > 1 or "environ" in section.path.rsplit("/", 1)[-1]:
         return "process"
@@ -197,45 +201,19 @@ def _place(text: str) -> Origin | None:
     return next((origin for part, origin in _PLACES if part in text), None)
 
 
+_MARKERS = (
+    *("NCCL_", "CUDA_", "NVIDIA_", "TORCH_", "VLLM_", "SGLANG_", "SGL_", "UCX_", "GLOO_", "OMPI_MCA_", "FI_"),
+    *("LD_LIBRARY_PATH", "LD_PRELOAD", "libvgpu.so", "MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK="),
+    *("SLURM_N", "SLURM_TASKS", "SLURM_GPUS", "SLURM_STEP_", "SLURM_JOB_", "HF_HUB_OFFLINE", "HF_HOME="),
+    *("OFFLINE=", "TRITON_", "OMP_NUM_THREADS=", "MAX_JOBS="),
+)
+
 READER = Reader(
     "settings",
     read,
-    markers=(
-        *(
-            "NCCL_",
-            "CUDA_",
-            "NVIDIA_",
-            "TORCH_",
-            "VLLM_",
-            "SGLANG_",
-            "SGL_",
-            "UCX_",
-            "GLOO_",
-            "OMPI_MCA_",
-            "FI_",
-        ),
-        *("LD_LIBRARY_PATH", "LD_PRELOAD", "libvgpu.so", "MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK="),
-        *(
-            "SLURM_N",
-            "SLURM_TASKS",
-            "SLURM_GPUS",
-            "SLURM_STEP_",
-            "SLURM_JOB_",
-            "HF_HUB_OFFLINE",
-            "HF_HOME=",
-            "OFFLINE=",
-        ),
-        *("TRITON_", "OMP_NUM_THREADS=", "MAX_JOBS="),
-    ),
+    markers=_MARKERS,
     commands=(
-        "env",
-        "printenv",
-        "export ",
-        "echo $",
-        'echo "$',
-        "NCCL_",
-        "CUDA_",
-        "docker run ",
-        "podman run ",
+        *("env", "printenv", "export ", "echo $", 'echo "$', "NCCL_", "CUDA_", "docker run ", "podman run "),
     ),
+    lines=(*_MARKERS, *_BLOCKS, *_IN_REPORTS, *_IN_SHELLS),
 )
