@@ -26,8 +26,8 @@ class Coverage:
     complete: frozenset[str]
     partly: frozenset[str]
     by_kind: Mapping[str, Sequence[Mapping[str, Any]]]
-    _alone: dict[int, tuple[Pattern, Sequence[Mapping[str, Any]]]] = field(default_factory=dict, compare=False)
-    """By identity, patterns that refer to no other, and what could match them: the same whatever is bound."""
+    _alone: dict[int, tuple[Pattern, list[Mapping[str, Any]]]] = field(default_factory=dict, compare=False)
+    """By the identity of a pattern: itself, and the facts that could match it if nothing else were bound."""
 
     @classmethod
     def of(cls, looked: Iterable[Looked], encoded: Iterable[Mapping[str, Any]]) -> Coverage:
@@ -70,14 +70,13 @@ class Coverage:
 
     def _possible(self, pattern: Pattern, bound: Bound) -> Sequence[Mapping[str, Any]]:
         """The facts that match the pattern, or might if what is not known were known."""
-        if any(isinstance(value, Ref) for test in pattern.tests for value in test.values):
-            return [fact for fact in self._of(pattern) if _could_match(pattern, fact, bound)]
         if id(pattern) not in self._alone:
-            self._alone[id(pattern)] = (
-                pattern,
-                [one for one in self._of(pattern) if _could_match(pattern, one, {})],
-            )
-        return self._alone[id(pattern)][1]
+            candidates = [fact for fact in self._of(pattern) if _could_match(pattern, fact, {})]
+            self._alone[id(pattern)] = pattern, candidates
+        candidates = self._alone[id(pattern)][1]
+        if any(isinstance(value, Ref) for test in pattern.tests for value in test.values):
+            return [fact for fact in candidates if _could_match(pattern, fact, bound)]
+        return candidates
 
     def why_not_proposed(self, requires: Patterns) -> tuple[str, bool]:
         """Which requirement of a cause did not match, and whether that is for want of looking."""

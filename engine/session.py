@@ -14,6 +14,7 @@ from typing import Any
 from engine.advise import first_tests, next_tests, with_remedies
 from engine.compile import Encoder, compile_all
 from engine.cover import cover
+from engine.coverage import DERIVED
 from engine.matcher import infer
 from engine.matcher.form import Inference
 from engine.result import Contradiction, Diagnosis, Finding, Hypothesis, SymptomSeen
@@ -177,7 +178,7 @@ def _run(
     engine: str,
 ) -> _Pass:
     symptoms = list(symptoms)
-    compiled = compile_all(causes, symptoms)
+    compiled = compile_all(causes, symptoms, DERIVED | {one.fact.kind for one in facts})
     encoder = Encoder.of(causes, symptoms)
     encoded: list[Mapping[str, Any]] = [encoder.encode(one) for one in facts]
     inference = infer(compiled.rules, encoded, engine=engine)  # type: ignore[arg-type]
