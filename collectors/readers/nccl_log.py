@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from collectors.readers._nccl_last_errors import MARKERS as LAST
@@ -142,8 +143,10 @@ class _Log:
                 return False
             detail = match[1]
             via = _VIA_NAMES[detail.split("/")[0].split(" ")[0]]
-        form = re.sub(r"[/\d()\[\]]*\d[\d()\[\]]*", "", detail)
-        self.transports.setdefault((via, form), _Tally(line.index, detail)).add(line)
+        key = via, _without_numbers(detail)
+        if key not in self.transports:
+            self.transports[key] = _Tally(line.index, detail)
+        self.transports[key].add(line)
         return True
 
     def bare_version(self, index: int, line: str) -> None:
@@ -159,6 +162,11 @@ class _Log:
         """Whether this NCCL prints START only after all ranks have met, as all releases up to 2.22 do."""
         keys = [version_key(version) or 0 for version, _ in self.versions]
         return bool(keys) and max(keys) <= (_ENDS_IN_STARTED_RING or 0)
+
+
+@lru_cache(1000)
+def _without_numbers(detail: str) -> str:
+    return re.sub(r"[/\d()\[\]]*\d[\d()\[\]]*", "", detail)
 
 
 def _form(text: str) -> str:
