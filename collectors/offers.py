@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 
 from collectors.index import known_readers
-from collectors.markers import search_for
+from collectors.markers import Search, search_for
 from kb.evidence import Reader, Section
 
 WORTH_A_SEARCH = 128 << 10
@@ -21,24 +21,33 @@ def offers(section: Section, *, at_once: bool) -> tuple[Section, list[Reader]]:
     """
     if not at_once:
         return section, [one for one in known_readers() if section.has(*one.markers) or _knows(one, section)]
-    takers = _takers()
-    markers = list(takers)
-    found = {markers[place] for place in search_for((), markers)(section.text.encode())}
-    marked = {name for marker in found for name in takers[marker]}
+    takers, markers, search = _prepared()
+    found = {markers[place] for place in search(section.text.encode())}
+    marked = {place for marker in found for place in takers[marker]}
+    if section.command is not None:
+        marked.update(place for place, one in enumerate(known_readers()) if _knows(one, section))
     known = replace(section, searched=takers.keys(), found=found)
-    return known, [one for one in known_readers() if one.name in marked or _knows(one, section)]
+    return known, [known_readers()[place] for place in sorted(marked)]
+
+
+def prepare() -> None:
+    """Makes ready what sections of much text need."""
+    _prepared()
 
 
 @cache
-def _takers() -> Mapping[str, Sequence[str]]:
-    """For each marker the names of the readers that have it; none for what they look for only in what they get."""
-    takers: dict[str, list[str]] = {}
-    for reader in known_readers():
+def _prepared() -> tuple[Mapping[str, Sequence[int]], Sequence[str], Search]:
+    """For each marker the readers that have it, by their place; all markers; and the search for them.
+
+    What readers look for only in what they get is a marker that none of them has.
+    """
+    takers: dict[str, list[int]] = {}
+    for place, reader in enumerate(known_readers()):
         for marker in reader.markers:
-            takers.setdefault(marker, []).append(reader.name)
+            takers.setdefault(marker, []).append(place)
         for line in reader.lines:
             takers.setdefault(line, [])
-    return takers
+    return takers, list(takers), search_for((), list(takers))
 
 
 def _knows(reader: Reader, section: Section) -> bool:

@@ -16,7 +16,7 @@ from collectors.boots import settled
 from collectors.bug_report import is_bug_report, split
 from collectors.content import Content
 from collectors.index import known_readers
-from collectors.offers import WORTH_A_SEARCH, offers
+from collectors.offers import WORTH_A_SEARCH, offers, prepare
 from collectors.open import File
 from collectors.texts import UTF16, text_lines
 from kb.evidence import Looked, Observed, Reader, Reading, Section, Unread
@@ -66,18 +66,19 @@ def read_file(file: File, *, among: int = 0) -> tuple[FileReading, list[Reading]
     size = file.content.size
     if not file.content.is_held and not _is_divided(file.content):
         return _read_large(file)
-    empty = not file.content.data.strip()
+    content = file.content.data
+    empty = not content.strip()
     if empty and file.command is None:
         return FileReading(file.path, size, (), 0, 0, "empty"), []
-    if file.content.data.startswith(PICKLE):
+    if content.startswith(PICKLE):
         return _read_binary(file)
-    if is_binary(file.content.data):
+    if is_binary(content):
         why = "binary: no reader takes it"
         return FileReading(file.path, size, (), 0, size, why), [Unread(file.path, "unreadable", why)]
     readings: list[Reading] = []
     taken: dict[str, None] = {}
     unread = 0
-    for section in sections(file):
+    for section in sections(replace(file, content=Content(content))):
         found = dict(read_section(section, at_once=max(size, among) > WORTH_A_SEARCH))
         for name, of_reader in found.items():
             taken[name] = None
@@ -199,6 +200,8 @@ def _borders(lines: Iterable[str]) -> Iterator[tuple[int, int, str | None]]:
 def read_all(files: Sequence[File]) -> tuple[list[FileReading], list[Reading]]:
     """The accounts and the readings of all files, in their order; on two cores where there is much to read."""
     here, there = _shares(files)
+    if there:
+        prepare()  # once, before the child is forked
     rest = beside(partial(_read_each, files, there)) if there else dict
     done = {**_read_each(files, here), **rest()}
     accounts = [done[place][0] for place in range(len(files))]
