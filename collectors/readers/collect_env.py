@@ -188,4 +188,5 @@ READER = Reader(
     "collect-env",
     read,
     markers=("PyTorch version", "CUDA available: ", "HIP available: ", "Cuda compilation tools, release"),
+    context=(1, 250),
 )

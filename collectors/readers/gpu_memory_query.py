@@ -79,6 +79,8 @@ def _queries(section: Section) -> list[_Query]:
     is_new = True
     for index, whole in enumerate(section.lines):
         line = whole[:_MOST_COLUMNS]
+        if not columns and _says_nothing(line):
+            continue
         cells = [cell.strip() for cell in line.split(", ")]
         if "--query-gpu" in line:
             columns, is_new = _columns_of(line), True
@@ -96,6 +98,12 @@ def _queries(section: Section) -> list[_Query]:
             _add(queries, index, named, time, is_new=is_new)
             is_new, time = False, None
     return queries
+
+
+def _says_nothing(line: str) -> bool:
+    """Whether a line is no query, no header, no row that tells itself, and no time; cheap, for logs."""
+    may_be_header = ", " in line and line.lstrip()[:1].islower()
+    return not (may_be_header or len(line) < _TIME_COLUMNS or "--query-" in line or " MiB, " in line)
 
 
 def _columns_of(text: str) -> list[str]:
