@@ -27,7 +27,7 @@ DISRUPTIONS: tuple[str, ...] = get_args(Disruption)
 
 
 def with_remedies(finding: Finding, matches: Matches) -> Finding:
-    """The finding with the remedies that its facts allow: repairs first, then least disruption, then those with an undo."""
+    """The finding with the remedies that its facts allow: repairs, then least disruption, then an undo, first."""
     offers = []
     for place, remedy in enumerate(finding.cause.remedies):
         allowed = _allowed(finding, place, remedy, matches)

@@ -15,7 +15,9 @@ from pathlib import Path
 
 MACHINES = Path(__file__).parent / "machines"
 
-_COMMAND = re.compile(r"\$ (?P<program>\S+)(?: (?P<arguments>\S.*?))?(?:  # exit (?P<exit>\d+)(?P<stderr>, stderr)?)?$")
+_COMMAND = re.compile(
+    r"\$ (?P<program>\S+)(?: (?P<arguments>\S.*?))?(?:  # exit (?P<exit>\d+)(?P<stderr>, stderr)?)?$"
+)
 _PLANTED_S = 1_776_000_000
 """When every planted file was last written, so that listings don't tell of the checkout."""
 
