@@ -45,12 +45,16 @@ def running(ranks: int, rng: random.Random) -> Iterator[str]:
         step += 1
         yield f"[2026-02-03 11:{step // 60 % 60:02d}:{step % 60:02d}] iteration {step}/ 500000 | loss {rng.random():.6f} | lr 3.0E-04\n"
         for _ in range(64):
-            rank = rng.randrange(ranks)
-            kind = rng.choice(("AllReduce", "AllGather", "ReduceScatter"))
-            yield (
-                f"{prefix(rank)}{kind}: opCount {step:x} sendbuff 0x{rng.getrandbits(44):x} recvbuff 0x{rng.getrandbits(44):x} "
-                f"count {1 << rng.randrange(10, 26)} datatype 9 op 0 root 0 comm 0x7f{rank:08x} [nranks={ranks}] stream 0x55d0\n"
-            )
+            yield trace(rng.randrange(ranks), ranks, step, rng)
+
+
+def trace(rank: int, ranks: int, step: int, rng: random.Random) -> str:
+    """What NCCL says of one collective where it traces them all."""
+    kind = rng.choice(("AllReduce", "AllGather", "ReduceScatter"))
+    return (
+        f"{prefix(rank)}{kind}: opCount {step:x} sendbuff 0x{rng.getrandbits(44):x} recvbuff 0x{rng.getrandbits(44):x} "
+        f"count {1 << rng.randrange(10, 26)} datatype 9 op 0 root 0 comm 0x7f{rank:08x} [nranks={ranks}] stream 0x55d0\n"
+    )
 
 
 def faults(ranks: int) -> Iterator[str]:
@@ -78,6 +82,17 @@ def faults(ranks: int) -> Iterator[str]:
                 "operation timeout: WorkNCCL(SeqNum=81725, OpType=ALLREDUCE, NumelIn=25165824, NumelOut=25165824, "
                 "Timeout(ms)=600000) ran for 600041 milliseconds before timing out.\n"
             )
+
+
+def of_ranks(ranks: int, steps: int) -> Iterator[str]:
+    """The log of each rank by itself: its set-up, so many collectives, and what it says of the end."""
+    begun = list(set_up(ranks))
+    each = len(begun) // ranks
+    rng = random.Random(ranks)
+    for rank in range(ranks):
+        head = f"gpu-{rank // GPUS_PER_HOST:03d}:{41000 + rank}:"
+        told = [*begun[rank * each : (rank + 1) * each], *(trace(rank, ranks, step, rng) for step in range(steps))]
+        yield "".join([*told, *(line for line in faults(ranks) if head in line)])
 
 
 def lines(size: int, ranks: int) -> Iterator[str]:

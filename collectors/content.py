@@ -15,6 +15,8 @@ HELD: Final = 8 << 20
 HELD_TOGETHER: Final = 64 << 20
 """Of all that one input unpacks to, no more bytes than this are kept in memory at a time."""
 BUFFER: Final = 1 << 20
+BEGIN: Final = 512
+"""Bytes that tell what a file is."""
 
 _Open = Callable[[], IO[bytes]]
 
@@ -22,12 +24,13 @@ _Open = Callable[[], IO[bytes]]
 class Content:
     """Bytes that are read when they are asked for, and whether some of them are missing."""
 
-    __slots__ = ("__weakref__", "_data", "_open", "cut", "size")
+    __slots__ = ("__weakref__", "_begin", "_data", "_open", "cut", "size")
 
     def __init__(
         self, data: bytes = b"", cut: bool = False, *, size: int | None = None, opener: _Open | None = None
     ) -> None:
         self._data, self._open = data, opener
+        self._begin = b""
         self.size = len(data) if size is None else size
         self.cut = cut
 
@@ -35,8 +38,11 @@ class Content:
     def of_file(cls, path: Path) -> Content:
         """The content of a regular file, opened when it is read. Raises OSError where it can't be read."""
         with path.open("rb") as stream:
+            begin = stream.read(BEGIN)
             size = stream.seek(0, io.SEEK_END)
-        return cls(size=size, opener=lambda: path.open("rb"))
+        content = cls(size=size, opener=lambda: path.open("rb"))
+        content._begin = begin
+        return content
 
     @property
     def is_held(self) -> bool:
@@ -49,11 +55,15 @@ class Content:
         return self._data if self._open is None else self.head(self.size)
 
     def head(self, most: int) -> bytes:
-        """Its first bytes."""
+        """Its first bytes. Some are kept, since many look at them."""
         if self._open is None:
             return self._data[:most]
-        with self._open() as stream:
-            return stream.read(most)
+        if len(self._begin) < min(most, self.size):
+            with self._open() as stream:
+                data = stream.read(max(most, BEGIN))
+            self._begin = data[:BEGIN]
+            return data[:most]
+        return self._begin[:most]
 
     def stream(self) -> IO[bytes]:
         """All of it from its beginning, to be read and closed."""

@@ -1,116 +1,144 @@
 """Files too large to be given to readers whole: one pass finds the lines that some reader wants.
 
-A reader gets those lines with their numbers, as if the rest were not there. A marker that occurs very often
-gives its first and its last lines: what a log says ten thousand times, it says.
+A reader gets those lines with their numbers, and an empty one for what was left out between them. The first
+lines of each marker bring those around them along, as tables and tracebacks need; a marker that occurs very
+often gives its first and its last lines: what a log says ten thousand times, it says.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import IO
 
 from collectors.beside import beside, cores
+from collectors.chunks import CHUNK, LAST, Lines, Marks, Wanted, chunks, fill
 from collectors.content import Content
-from collectors.markers import search_for
+from collectors.markers import Search, search_for
 from kb.evidence import Reader, Section
 
-CHUNK = 1 << 20
-LONGEST_LINE = 8 << 20
-"""A line longer than this is cut: no reader looks that far."""
-FIRST, LAST = 20_000, 2_000
-"""How many lines of one marker a reader gets, from the beginning and from the end."""
+FIRST = 20_000
+"""How many lines of one marker a reader gets from the beginning."""
+RARE = 20
+"""Of so many of the first ones it gets the lines around them, too."""
 MOST_PARTS = 4
-
-
-@dataclass(slots=True)
-class _Wanted:
-    """The lines that one reader gets, by number: those of the beginning, and of busy markers the last ones."""
-
-    before: int
-    after: int
-    counts: dict[int, int] = field(default_factory=dict)
-    lines: dict[int, bytes] = field(default_factory=dict)
-    last: dict[int, dict[int, bytes]] = field(default_factory=dict)
-    until: int = 0
-    """Lines below this number follow a marked one closely enough to be taken along."""
-
-    def keep(self, marker: int, late: dict[int, bytes]) -> None:
-        """Takes lines of a busy marker, and lets go of its earlier ones."""
-        ring = self.last.setdefault(marker, {})
-        ring.update(late)
-        for number in list(ring)[: max(0, len(ring) - LAST)]:
-            del ring[number]
-
-    def join(self, later: _Wanted, lines: int) -> None:
-        """Takes what was found in a part of the file that begins after so many lines."""
-        self.lines.update({number + lines: text for number, text in later.lines.items()})
-        for marker, ring in later.last.items():
-            self.keep(marker, {number + lines: text for number, text in ring.items()})
+CHECKSUM = 0.6
+"""How long the checksum takes, where the search takes 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """What is looked for: the markers, and for each of them the readers (by their place) that want its lines."""
+    """What is looked for, and for each of it the readers (by their place) that want its lines."""
 
-    markers: tuple[str, ...]
-    takers: tuple[tuple[int, ...], ...]
     readers: tuple[Reader, ...]
+    often: tuple[str, ...]
+    once: tuple[str, ...]
+    """Markers whose lines are too many to be wanted by anybody: they only show what a file holds."""
+    takers: tuple[tuple[int, ...], ...]
+    """Of all markers, those of `often` first."""
+    tasters: tuple[tuple[int, ...], ...]
+    """Likewise: the readers that want only the first line."""
 
     @classmethod
     def of(cls, readers: Sequence[Reader]) -> _Search:
         takers: dict[str, list[int]] = {}
+        tasters: dict[str, list[int]] = {}
         for place, reader in enumerate(readers):
-            for marker in dict.fromkeys(reader.lines or reader.markers):
-                takers.setdefault(marker, []).append(place)
-        return cls(tuple(takers), tuple(map(tuple, takers.values())), tuple(readers))
+            for marker in dict.fromkeys((*reader.lines, *reader.markers)):
+                is_taken = not reader.lines or marker in reader.lines
+                (takers if is_taken else tasters).setdefault(marker, []).append(place)
+        once = [marker for marker in tasters if marker not in takers]
+        every = (*takers, *once)
+        wanting = (tuple(tuple(of.get(marker, ())) for marker in every) for of in (takers, tasters))
+        return cls(tuple(readers), tuple(takers), tuple(once), *wanting)
+
+    def prepared(self) -> Search:
+        """What looks for all of them in a chunk."""
+        return search_for(self.often, self.once)
+
+    def offered(self, counts: Sequence[int]) -> list[int]:
+        """The readers of which a marker occurs, by how often each was found."""
+        found = {marker for marker, count in zip((*self.often, *self.once), counts, strict=True) if count}
+        return [place for place, reader in enumerate(self.readers) if not found.isdisjoint(reader.markers)]
+
+
+@dataclass(slots=True)
+class _Part:
+    """What was found in one part of the file."""
+
+    wanted: list[Wanted]
+    counts: list[int]
+    """How often each marker was found."""
+    lines: int = 0
+
+    def marks(self, marker: int, ends: Sequence[int], lines: Lines, takers: Sequence[int]) -> Marks:
+        """The lines of a marker where they are among its first ones; of later ones the last are kept."""
+        count = self.counts[marker]
+        self.counts[marker] += len(ends)
+        early = ends[: max(0, FIRST - count)]
+        late = {number: lines.at(begin)[0] for number, begin in lines.of(ends[len(early) :][-LAST:])}
+        for place in takers if late else ():
+            self.wanted[place].keep(marker, late)
+        rare = {number for number, _ in lines.of(early[: max(0, RARE - count)])}
+        return Marks(dict(lines.of(early)), rare)
+
+    def join(self, later: _Part) -> None:
+        """Takes what was found in the part that follows."""
+        for one, other in zip(self.wanted, later.wanted, strict=True):
+            one.join(other, self.lines)
+        self.counts = [sum(pair) for pair in zip(self.counts, later.counts, strict=True)]
+        self.lines += later.lines
 
 
 def marked_sections(path: str, content: Content, readers: Sequence[Reader]) -> Iterator[tuple[Reader, Section]]:
-    """For each reader that wants lines of this file: a section of only those lines."""
+    """For each reader of which a marker occurs in this file: a section of only the lines that it wants."""
     search = _Search.of(readers)
-    search_for(search.markers)  # made once, before the children are forked
+    search.prepared()  # made once, before the children are forked
     borders = _borders(content, min(cores(), MOST_PARTS))
     digest = beside(partial(_sha256, content))
     later = [beside(partial(_find, content, start, end, search)) for start, end in pairwise(borders[1:])]
-    wanted, lines = _find(content, borders[0], borders[1], search)
+    part = _find(content, borders[0], borders[1], search)
     for result in later:
-        more, more_lines = result()
-        for one, other in zip(wanted, more, strict=True):
-            one.join(other, lines)
-        lines += more_lines
+        part.join(result())
     sha256 = digest()
-    for reader, one in zip(search.readers, wanted, strict=True):
-        if one.lines or one.last:
-            yield reader, _section(path, one, sha256)
+    for place in search.offered(part.counts):
+        yield readers[place], _section(path, part.wanted[place], sha256)
 
 
-def _section(path: str, one: _Wanted, sha256: str) -> Section:
+def _section(path: str, one: Wanted, sha256: str) -> Section:
     """The lines in order, each with its number."""
     for ring in one.last.values():
         one.lines.update(ring)
-    numbers = sorted(one.lines)
-    text = [one.lines[number].decode("utf-8", "replace").rstrip("\r") for number in numbers]
+    text: list[str] = []
+    numbers: list[int] = []
+    for number in sorted(one.lines):
+        if numbers and number > numbers[-1] + 1:
+            text.append("")
+            numbers.append(numbers[-1] + 1)
+        text.append(one.lines[number])
+        numbers.append(number)
     return Section(path, text, 1, None, sha256, numbers)
 
 
 def _sha256(content: Content) -> str:
     digest = hashlib.sha256()
-    with content.stream() as stream:
-        while piece := stream.read(CHUNK):
-            digest.update(piece)
+    with content.stream() as stream, memoryview(bytearray(CHUNK)) as room:
+        while count := fill(stream, room):
+            digest.update(room[:count])
     return digest.hexdigest()
 
 
 def _borders(content: Content, parts: int) -> list[int]:
-    """Where the parts begin and the last one ends; each begins with a line."""
+    """Where the parts begin and the last one ends; each begins with a line.
+
+    The core of the last part computes the checksum too, so that this part is smaller, or none at all.
+    """
     borders = [0]
     with content.stream() as stream:
         for part in range(1, parts):
-            stream.seek(max(borders[-1], content.size * part // parts))
+            stream.seek(max(borders[-1], min(content.size, int(content.size * part * (1 + CHECKSUM) / parts))))
             at = stream.tell()
             end = stream.read(CHUNK).find(b"\n") + 1
             if end and at + end < content.size:
@@ -118,96 +146,23 @@ def _borders(content: Content, parts: int) -> list[int]:
     return [*dict.fromkeys(borders), content.size]
 
 
-def _find(content: Content, start: int, end: int, search: _Search) -> tuple[list[_Wanted], int]:
-    """The wanted lines between two offsets, numbered from 1 there, and how many lines there are."""
-    wanted = [_Wanted(*reader.context) for reader in search.readers]
-    find = search_for(search.markers)
-    number = 1
+def _find(content: Content, start: int, end: int, search: _Search) -> _Part:
+    """The wanted lines between two offsets, numbered from 1 there."""
+    part = _Part([Wanted(*reader.context) for reader in search.readers], [0] * len(search.takers))
+    find = search.prepared()
     with content.stream() as stream:
         stream.seek(start)
-        for chunk in chunks(stream, end - start):
-            lines = _Lines(chunk, number)
-            marked: dict[int, dict[int, int]] = {
-                place: {} for place, one in enumerate(wanted) if one.until > number
-            }
-            for marker, ends in sorted(find(chunk).items()):
+        for chunk, size in chunks(stream, end - start):
+            lines = Lines(chunk, size, part.lines + 1)
+            marks = {place: Marks() for place, one in enumerate(part.wanted) if one.until > part.lines + 1}
+            for marker, ends in find(memoryview(chunk)[:size]).items():
+                is_new = not part.counts[marker]
+                found = part.marks(marker, ends, lines, search.takers[marker])
                 for place in search.takers[marker]:
-                    early = _early(wanted[place], marker, ends, lines)
-                    marked.setdefault(place, {}).update(lines.of(early))
-            for place, marks in marked.items():
-                lines.take(wanted[place], sorted(marks.items()))
-            number += chunk.count(b"\n")
-    return wanted, number - 1
-
-
-def chunks(stream: IO[bytes], size: int) -> Iterator[bytes]:
-    """So many bytes of the stream in pieces of about one mebibyte that end with a line; an endless line is cut."""
-    rest = b""
-    while size > 0 and (piece := stream.read(min(CHUNK, size))):
-        size -= len(piece)
-        end = piece.rfind(b"\n") + 1
-        if end:
-            yield rest + piece[:end]
-            rest = piece[end:]
-        elif len(rest) < LONGEST_LINE:
-            rest += piece
-    if rest:
-        yield rest
-
-
-def _early(one: _Wanted, marker: int, ends: Sequence[int], lines: _Lines) -> Sequence[int]:
-    """The offsets that belong to the first lines of a marker; of later ones only the last lines are kept."""
-    count = one.counts.get(marker, 0)
-    one.counts[marker] = count + len(ends)
-    early = ends[: max(0, FIRST - count)]
-    late = ends[len(early) :][-LAST:]
-    if late:
-        one.keep(marker, {number: lines.text(start) for number, start in lines.of(late)})
-    return early
-
-
-class _Lines:
-    """The lines of one chunk, found from the offsets in it."""
-
-    def __init__(self, chunk: bytes, first: int) -> None:
-        self._chunk, self._first = chunk, first
-
-    def of(self, ends: Sequence[int]) -> Iterator[tuple[int, int]]:
-        """Number and start of the line of each offset, each line once; the offsets are in order."""
-        number, position, previous = self._first, 0, -1
-        for end in ends:
-            start = self._chunk.rfind(b"\n", 0, end) + 1
-            if start != previous:
-                number += self._chunk.count(b"\n", position, start)
-                position = previous = start
-                yield number, start
-
-    def text(self, start: int) -> bytes:
-        """The line that starts there, without its end."""
-        end = self._chunk.find(b"\n", start)
-        return self._chunk[start : end if end >= 0 else len(self._chunk)]
-
-    def take(self, one: _Wanted, marks: Sequence[tuple[int, int]]) -> None:
-        """Takes the marked lines (number and start, in order) with the lines around them that are wanted."""
-        number, start = self._along(one, self._first, 0)
-        for marked, at in marks:
-            if marked >= number:
-                number, start = marked, at
-            self._back(one, marked, at)
-            one.until = max(one.until, marked + 1 + one.after)
-            number, start = self._along(one, number, start)
-
-    def _along(self, one: _Wanted, number: int, start: int) -> tuple[int, int]:
-        """Takes the lines from here up to where the reader wants them; number and start of the one after."""
-        while number < one.until and start < len(self._chunk):
-            one.lines[number] = self.text(start)
-            start = self._chunk.find(b"\n", start) + 1 or len(self._chunk)
-            number += 1
-        return number, start
-
-    def _back(self, one: _Wanted, number: int, start: int) -> None:
-        for back in range(1, one.before + 1):
-            if start == 0 or number - back in one.lines:
-                break
-            start = self._chunk.rfind(b"\n", 0, start - 1) + 1
-            one.lines[number - back] = self.text(start)
+                    marks.setdefault(place, Marks()).add(found)
+                for place in search.tasters[marker] if is_new else ():
+                    marks.setdefault(place, Marks()).add(found.first())
+            for place, of_reader in marks.items():
+                lines.take(part.wanted[place], of_reader)
+            part.lines += chunk.count(b"\n", 0, size)
+    return part

@@ -7,15 +7,19 @@ from dataclasses import replace
 
 from collectors.content import Content
 from collectors.open import File
-from collectors.readers.run_start import run_starts
-from collectors.scan import text_lines
+from collectors.readers.run_start import END_MARKERS, run_starts
+from collectors.texts import UTF16, text_lines
 from kb.errors import InputError
 from kb.evidence import Section
 
 
 def count_runs(file: File) -> int:
     """How many runs a file shows; 1 for one that is no log of a job, or too large to be held."""
-    return len(run_starts(Section(file.path, text_lines(file.content.data)))) if file.content.is_held else 1
+    if not file.content.is_held:
+        return 1
+    content = file.content.data
+    ended = content.startswith(UTF16) or any(marker.encode() in content for marker in END_MARKERS)
+    return len(run_starts(Section(file.path, text_lines(content)))) if ended else 1
 
 
 def only_run(files: Sequence[File], number: int) -> list[File]:

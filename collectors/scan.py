@@ -16,7 +16,9 @@ from collectors.boots import settled
 from collectors.bug_report import is_bug_report, split
 from collectors.content import Content
 from collectors.index import known_readers
+from collectors.offers import WORTH_A_SEARCH, offers, prepare
 from collectors.open import File
+from collectors.texts import UTF16, text_lines
 from kb.evidence import Looked, Observed, Reader, Reading, Section, Unread
 
 PROMPT = re.compile(
@@ -26,23 +28,15 @@ PROMPT = re.compile(
       | [\w.-]{1,64}@[\w.-]{1,64}(?![\w.-])[:\s]?[^\s$#]{0,200}\s?[$#]\s   # user@host:dir$
       | \[[\w.-]{1,64}@[\w.-]{1,64}\s[^\]]{0,200}\][$#]\s       # [user@host dir]#
       | \#\s(?=(?:nvidia-smi|dmesg|cat|ls|lspci|ldconfig|journalctl|dpkg|rpm|modinfo|readlink|docker|env|lsmod
-                 |modprobe|dkms|uname|systemctl|ibstat)(?:\s|$))
+                 |modprobe|dkms|uname|systemctl|ibstat|ibv_devinfo|kubectl|crictl|podman|dcgmi|fuser|nvcc)(?:\s|$))
     )
     (?P<command>\S.*)
     """,
     re.VERBOSE,
 )
+COMMENT = re.compile(r"\s+#\s.*$")
+"""What somebody noted behind a command."""
 FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
-ESCAPES = re.compile(
-    r"""\x1b(?: \[ [0-?]{0,64} [ -/]{0,4} [@-~]          # colours and cursor
-             | [\]P^_] [^\x07\x1b\n]{0,4096} (?: \x07 | \x1b\\ )  # the title of the window
-             | [ -/] [0-~]                              # the character set
-             | [0-~] )""",
-    re.VERBOSE,
-)
-PADDING = re.compile("\0{8,}")
-"""What a crash leaves in a log: never the end of eight empty lines."""
-UTF16 = (b"\xff\xfe", b"\xfe\xff")
 PICKLE = b"\x80"
 """How pickles of protocol 2 and later begin; no text does."""
 WORTH_A_CHILD = 4 << 20
@@ -50,8 +44,8 @@ WORTH_A_CHILD = 4 << 20
 BINARY_SHARE = 0.05
 SAMPLE_BYTES = 8192
 MOST_OF_A_REPORT = 64 << 20
-WORTH_A_SEARCH = 256 << 10
-"""Characters in which looking for each marker by itself takes longer than making a search for all."""
+CONTROL = bytes({*range(1, 9), *range(14, 27), *range(28, 32)})
+"""Bytes that no text holds, but for NUL, which separates the texts of some files of /proc."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,24 +60,28 @@ class FileReading:
     why_unread: str
 
 
-def read_file(file: File) -> tuple[FileReading, list[Reading]]:
-    """The readings of one file and the account of it. Never raises for bad content."""
+def read_file(file: File, *, among: int = 0) -> tuple[FileReading, list[Reading]]:
+    """The readings of one file and the account of it. Never raises for bad content.
+
+    `among`: how many bytes are read in all, of which those of the file are some.
+    """
     size = file.content.size
     if not file.content.is_held and not _is_divided(file.content):
         return _read_large(file)
-    empty = not file.content.data.strip()
+    content = file.content.data
+    empty = not content.strip()
     if empty and file.command is None:
         return FileReading(file.path, size, (), 0, 0, "empty"), []
-    if file.content.data.startswith(PICKLE):
+    if content.startswith(PICKLE):
         return _read_binary(file)
-    if is_binary(file.content.data):
+    if is_binary(content):
         why = "binary: no reader takes it"
         return FileReading(file.path, size, (), 0, size, why), [Unread(file.path, "unreadable", why)]
     readings: list[Reading] = []
     taken: dict[str, None] = {}
     unread = 0
-    for section in sections(file):
-        found = dict(read_section(section))
+    for section in sections(replace(file, content=Content(content))):
+        found = dict(read_section(section, at_once=max(size, among) > WORTH_A_SEARCH))
         for name, of_reader in found.items():
             taken[name] = None
             readings += [_weakened(one) for one in of_reader] if file.truncated else of_reader
@@ -140,16 +138,13 @@ def _weakened(reading: Reading) -> Reading:
     return reading
 
 
-def read_section(section: Section) -> Iterator[tuple[str, list[Reading]]]:
-    """Each reader that takes the section, with what it read there."""
-    text = section.text
-    occurring = _occurring(text) if len(text) > WORTH_A_SEARCH else None
-    for reader in known_readers():
-        marked = any(one in text for one in reader.markers) if occurring is None else reader.name in occurring
-        if marked or _knows_command(reader, section):
-            found = _read_safely(reader, section)
-            if found:
-                yield reader.name, found
+def read_section(section: Section, *, at_once: bool = False) -> Iterator[tuple[str, list[Reading]]]:
+    """Each reader that takes the section, with what it read there; `at_once` is for sections of much text."""
+    offered, readers = offers(section, at_once=at_once)
+    for reader in readers:
+        found = _read_safely(reader, offered)
+        if found:
+            yield reader.name, found
 
 
 def _read_safely(reader: Reader, section: Section) -> list[Reading]:
@@ -161,32 +156,13 @@ def _read_safely(reader: Reader, section: Section) -> list[Reading]:
         return [Unread(section.path, "unreadable", " ".join(why.split()))]
 
 
-def _knows_command(reader: Reader, section: Section) -> bool:
-    if section.command is None:
-        return False
-    command = section.command.removeprefix("sudo ")
-    return any(command.startswith(known) for known in reader.commands)
-
-
-def _occurring(text: str) -> set[str]:
-    """The names of the readers of which a marker occurs in a long text: all markers are looked for at once."""
-    from collectors.markers import search_for
-
-    markers: dict[str, list[str]] = {}
-    for reader in known_readers():
-        for marker in reader.markers:
-            markers.setdefault(marker, []).append(reader.name)
-    takers = list(markers.values())
-    return {name for marker in search_for(list(markers))(text.encode()) for name in takers[marker]}
-
-
 def is_binary(content: bytes) -> bool:
     """Whether the content is no text: many control bytes in its first part. NUL-separated text is text."""
     sample = content[:SAMPLE_BYTES]
     if sample.startswith(UTF16):
         sample = sample.decode("utf-16", errors="replace").encode()
-    control = sum(byte < 9 or 13 < byte < 27 or 27 < byte < 32 for byte in sample)
-    return control - sample.count(0) > BINARY_SHARE * len(sample) or sample.count(0) > len(sample) // 4
+    control = len(sample) - len(sample.translate(None, CONTROL))
+    return control > BINARY_SHARE * len(sample) or sample.count(0) > len(sample) // 4
 
 
 def sections(file: File) -> Iterator[Section]:
@@ -215,7 +191,7 @@ def _borders(lines: Iterable[str]) -> Iterator[tuple[int, int, str | None]]:
         match = PROMPT.match(line[:1000]) if line[:1] in "$#[(" or "@" in line[:200] else None
         if match:
             in_command = True
-            yield index, index + 1, match["command"].strip()
+            yield index, index + 1, COMMENT.sub("", match["command"]).strip()
         elif FENCE.match(line):
             if fenced and in_command:  # what follows a closed code block is prose again
                 in_command = False
@@ -223,23 +199,11 @@ def _borders(lines: Iterable[str]) -> Iterator[tuple[int, int, str | None]]:
             fenced = not fenced
 
 
-def text_lines(content: bytes) -> list[str]:
-    """The lines of a file as text: any line end, without terminal escapes, NUL read as a line end."""
-    if content.startswith(UTF16):
-        text = content.decode("utf-16", errors="replace")
-    else:
-        text = content.decode("utf-8-sig", errors="replace")
-    if "\0" in text:
-        text = PADDING.sub("", text).replace("\0", "\n")
-    if "\x1b" in text:
-        text = ESCAPES.sub("", text)
-    lines = [line.rstrip("\r") for line in text.split("\n")]
-    return lines if lines[-1] else lines[:-1]
-
-
 def read_all(files: Sequence[File]) -> tuple[list[FileReading], list[Reading]]:
     """The accounts and the readings of all files, in their order; on two cores where there is much to read."""
     here, there = _shares(files)
+    if there:
+        prepare()  # once, before the child is forked
     rest = beside(partial(_read_each, files, there)) if there else dict
     done = {**_read_each(files, here), **rest()}
     accounts = [done[place][0] for place in range(len(files))]
@@ -247,7 +211,8 @@ def read_all(files: Sequence[File]) -> tuple[list[FileReading], list[Reading]]:
 
 
 def _read_each(files: Sequence[File], places: Sequence[int]) -> dict[int, tuple[FileReading, list[Reading]]]:
-    return {place: read_file(files[place]) for place in places}
+    held = sum(files[place].content.size for place in places if files[place].content.is_held)
+    return {place: read_file(files[place], among=held) for place in places}
 
 
 def _shares(files: Sequence[File]) -> tuple[list[int], list[int]]:

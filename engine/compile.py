@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, get_type_hints
 
 from engine.matcher.form import AnyOf, Head, Ref, Rule, Test
 from engine.matcher.form import Pattern as MatcherPattern
@@ -61,10 +61,15 @@ def version_fields(kind: str) -> frozenset[str]:
     found = fact_type(kind)
     if found is None:
         return frozenset()
+    stated = {
+        info.alias or name: _marks(info.annotation, info.metadata) for name, info in found.model_fields.items()
+    }
+    derived = {
+        info.alias or name: _marks(get_type_hints(info.wrapped_property.fget, include_extras=True)["return"], ())
+        for name, info in found.model_computed_fields.items()
+    }
     return frozenset(
-        info.alias or name
-        for name, info in found.model_fields.items()
-        if any(isinstance(mark, VersionMark) for mark in _marks(info.annotation, info.metadata))
+        name for name, marks in (stated | derived).items() if any(isinstance(mark, VersionMark) for mark in marks)
     )
 
 
@@ -212,23 +217,19 @@ def _ordering(kind: str, test: FieldTest, value: Any) -> Test:
 class Encoder:
     """Turns facts into what the matcher compares; knows the regular expressions that the rules use."""
 
-    expressions: Mapping[str, tuple[tuple[str, re.Pattern[str]], ...]]
+    expressions: Mapping[str, tuple[tuple[str, str], ...]]
+    """By kind, field and source of each; compiled when a fact of the kind is met, since most never are."""
 
     @classmethod
     def of(cls, causes: Iterable[Cause], symptoms: Iterable[SymptomRule], probes: Iterable[Probe] = ()) -> Encoder:
         """The encoder for these rules."""
-        found: dict[str, dict[tuple[str, str], re.Pattern[str]]] = {}
+        found: dict[str, dict[tuple[str, str], None]] = {}
         for pattern in _all_patterns(causes, symptoms, probes):
             for test in pattern.tests:
                 if test.op == "matches":
                     for value in test.values:
-                        found.setdefault(pattern.fact, {})[test.field, str(value)] = re.compile(str(value))
-        return cls(
-            {
-                kind: tuple((field, expression) for (field, _), expression in table.items())
-                for kind, table in found.items()
-            }
-        )
+                        found.setdefault(pattern.fact, {})[test.field, str(value)] = None
+        return cls({kind: tuple(table) for kind, table in found.items()})
 
     def encode(self, observed: Observed) -> dict[str, Any]:
         """The fact as scalars: its fields, an integer beside each version, a flag for each expression."""
@@ -239,8 +240,11 @@ class Encoder:
                 encoded[key_field(field)] = version_key(encoded[field])
         for field, expression in self.expressions.get(kind, ()):
             if field in encoded:
-                encoded[flag_field(field, expression.pattern)] = bool(expression.search(str(encoded[field])))
+                encoded[flag_field(field, expression)] = bool(_compiled(expression).search(str(encoded[field])))
         return encoded
+
+
+_compiled = cache(re.compile)
 
 
 def _all_patterns(

@@ -1,13 +1,14 @@
 """Hypotheses → findings: which of them explain the symptoms, who is a rival of whom, and in which order.
 
 Accept the best, strike out its symptoms, repeat. Causes with no symptom in common are separate problems and
-are all reported. A fallback gives way to any better cause of its symptoms, and a consequence stands behind
-its root.
+are all reported. A fallback gives way to any better cause of its symptoms, a deprecated cause to what has
+replaced it, and a consequence stands behind its root.
 """
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from engine.result import Finding, Hypothesis, Rival, SymptomSeen
 from engine.weigh import CONCLUSIVE, standing
@@ -15,35 +16,51 @@ from kb.evidence import Observed
 from kb.rule import Verdict
 
 STANDING: tuple[Verdict, ...] = ("confirmed", "likely")
-CURVE_MIDDLE = 6
-CURVE_WIDTH = 12
-CONFIRMED_SCORE = 24
-CONTRADICTORY_SCORE = 0
+CURVE_MIDDLE = -10
+CURVE_WIDTH = 16
+"""In decibans; benchmarks/calibrate.py fits them, and the two below, to cases that no rule was made with."""
+CONFIRMED_SCORE = 12
+"""What is settled counts at least so much, or at most the mirror of it: the curve makes 0.96 and 0.04 of them."""
+UNDECIDED = 0.26
+"""How often it is true that nobody could tell from the evidence, where we can't."""
+CONTRADICTORY_SCORE = -18
+HELD_BACK = 0.5
+"""What is only possible is given with this share of what the curve says: below likely nobody is accused."""
 DOUBT = 5
 """Decibans that a contradiction between sources takes from what rests on either of them."""
 FOLLOWS = 0.45
 """At most so sure is what a likely cause leads to: it is so, but most likely not for a reason of its own."""
 SET_ASIDE = 0.3
-"""At most so sure is a fallback that a better cause makes superfluous."""
+"""At most so sure is a fallback, or a deprecated cause, that a better cause makes superfluous."""
 
 
 def confidence(hypothesis: Hypothesis, doubted: Container[Observed] = frozenset()) -> float:
-    """The probability that stands for a ledger, between 0 and 1.
+    """The probability that a hypothesis is right, between 0 and 1.
 
-    One curve for all: 1 / (1 + 10^((6 - score) / 12)). A score of +10 is 0.68, +20 is 0.94. A conclusive
-    line stands for a score of at least 24 (0.97) or at most -24; a contradiction for 0. What rests on facts that
-    another source contradicts (`doubted`) counts DOUBT decibans less.
+    What rests on facts that another source contradicts (`doubted`) counts DOUBT decibans less. That the evidence
+    can't tell (a state and a fallback) is given with how often that is so, whatever its ledger.
     """
-    score = hypothesis.score
-    if hypothesis.verdict == "confirmed":
+    if hypothesis.cause.fallback and hypothesis.cause.kind == "state":
+        return UNDECIDED
+    in_doubt = doubted and any(root in doubted for one in _rests_on(hypothesis) for root in one.roots())
+    return stated(hypothesis.verdict, hypothesis.score, DOUBT if in_doubt else 0)
+
+
+def stated(verdict: Verdict, score: int, doubt: int = 0) -> float:
+    """The probability that stands for a verdict and a score, less `doubt`; all in decibans.
+
+    One curve for all: 1 / (1 + 10^((CURVE_MIDDLE - score) / CURVE_WIDTH)). A conclusive line stands for a score of
+    at least CONFIRMED_SCORE or at most its mirror, a contradiction for CONTRADICTORY_SCORE; and of a cause that is
+    not likely HELD_BACK of it is given.
+    """
+    if verdict == "confirmed":
         score = max(CONFIRMED_SCORE, min(score, CONCLUSIVE))
-    elif hypothesis.verdict == "ruled-out":
-        score = min(-CONFIRMED_SCORE, score)
-    elif hypothesis.verdict == "contradictory":
+    elif verdict == "ruled-out":
+        score = min(2 * CURVE_MIDDLE - CONFIRMED_SCORE, score)
+    elif verdict == "contradictory":
         score = CONTRADICTORY_SCORE
-    if doubted and any(root in doubted for one in _rests_on(hypothesis) for root in one.roots()):
-        score -= DOUBT
-    return 1 / (1 + 10 ** ((CURVE_MIDDLE - score) / CURVE_WIDTH))
+    share = HELD_BACK if verdict in {"possible", "unlikely"} else 1
+    return share / (1 + 10 ** ((CURVE_MIDDLE - score + doubt) / CURVE_WIDTH))
 
 
 def _rests_on(hypothesis: Hypothesis) -> Iterator[Observed]:
@@ -78,8 +95,18 @@ def cover(
         for one in ranked
     ]
     reported = [finding for finding in findings if _reported(finding)]
+    if not any(finding.verdict in STANDING for finding in reported):
+        findings = [_as_last_resort(finding) for finding in findings]
+        reported = [finding for finding in findings if _reported(finding)]
     weaker = tuple(finding for finding in findings if not _reported(finding))
     return tuple(_in_order(reported)), weaker
+
+
+def _as_last_resort(finding: Finding) -> Finding:
+    """That the evidence can't tell is so where nothing else stands, whatever speaks against it."""
+    if not (finding.cause.kind == "state" and finding.cause.fallback):
+        return finding
+    return replace(finding, hypothesis=replace(finding.hypothesis, verdict="likely"))
 
 
 def _most(one: Hypothesis, given_way: Mapping[int, str], roots: Mapping[str, str]) -> float:
@@ -95,17 +122,27 @@ def _explains(hypothesis: Hypothesis, symptoms: Sequence[SymptomSeen]) -> tuple[
 
 
 def _given_way(ranked: Sequence[Hypothesis], explained: Mapping[int, tuple[str, ...]]) -> dict[int, str]:
-    """Fallbacks whose symptoms a better cause explains already: by hypothesis, the cause that it yields to."""
+    """What a better cause makes superfluous: by hypothesis, the cause that it yields to.
+
+    Fallbacks whose symptoms are all explained already, and deprecated causes whose replacement stands.
+    """
+    replaced = _replaced(ranked)
     better: dict[str, str] = {}
     for one in ranked:
-        if one.verdict in STANDING and not one.cause.fallback:
+        if one.verdict in STANDING and not one.cause.fallback and id(one) not in replaced:
             for symptom in explained[id(one)]:
                 better.setdefault(symptom, one.cause.cause)
-    return {
+    fallbacks = {
         id(one): better[explained[id(one)][0]]
         for one in ranked
         if one.cause.fallback and explained[id(one)] and all(s in better for s in explained[id(one)])
     }
+    return replaced | fallbacks
+
+
+def _replaced(ranked: Sequence[Hypothesis]) -> dict[int, str]:
+    standing_now = {one.cause.cause for one in ranked if one.verdict in STANDING and not one.cause.replaced_by}
+    return {id(one): name for one in ranked for name in reversed(one.cause.replaced_by) if name in standing_now}
 
 
 def _roots(ranked: Sequence[Hypothesis], given_way: Mapping[int, str]) -> dict[str, str]:
@@ -142,9 +179,13 @@ class _Rivals:
         mine = set(self._explained[id(one)])
         for other, stands, reaches in self._leaders:
             name = other.cause.cause
-            related = name == cause or name in one.cause.leads_to or cause in other.cause.leads_to
+            related = name == cause or name in _relatives(one) or cause in _relatives(other)
             if not related and not mine.isdisjoint(self._explained[id(other)]):
                 yield Rival(name, other.cause.title, other.verdict, _margin(own - stands, level - reaches))
+
+
+def _relatives(one: Hypothesis) -> tuple[str, ...]:
+    return one.cause.leads_to + one.cause.replaced_by
 
 
 def _level(hypothesis: Hypothesis) -> int:

@@ -53,7 +53,7 @@ class Hypothesis:
     @property
     def settled(self) -> bool:
         """Whether a conclusive line decided, so that the score is not what counts."""
-        return any(line.conclusive and line.decibans for line in self.ledger)
+        return self.verdict in {"confirmed", "ruled-out", "contradictory"}
 
 
 @dataclass(frozen=True, slots=True)

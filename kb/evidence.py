@@ -6,8 +6,11 @@ for at some place, completely or not. Without it, the lack of a fact proves noth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Literal, TypeAlias, cast
 
 from kb.facts.base import Fact
@@ -94,7 +97,12 @@ class Section:
     sha256: str = ""
     numbers: Sequence[int] | None = None
     """The number of each line, where only some lines of a large file are given; None: they follow each other."""
+    searched: Set[str] = field(default=frozenset(), repr=False, compare=False)
+    """Markers that were looked for in the text already; `found` are those of them that occur."""
+    found: Set[str] = field(default=frozenset(), repr=False, compare=False)
     _joined: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
+    _begins: list[int] = field(default_factory=list, init=False, repr=False, compare=False)
+    _holding: dict[str, array[int]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def text(self) -> str:
@@ -123,19 +131,46 @@ class Section:
         """That facts of this type were looked for in this section."""
         return Looked(fact_type.kind, complete, self.path, None if complete else reason or "truncated")
 
+    def has(self, *markers: str) -> bool:
+        """Whether at least one of the markers occurs in the text."""
+        return any(self._occurs(marker) for marker in markers)
+
     def matching(self, *markers: str) -> Iterator[tuple[int, str]]:
         """Index and text of the lines that hold at least one of the markers, in order.
 
         Markers are looked for in the whole text: of many, few occur, and those that don't cost no look at a line.
         """
-        occurring = [marker for marker in markers if marker in self.text]
-        if not occurring:
+        indexes: set[int] = set()
+        for marker in markers:
+            indexes.update(self._lines_with(marker))
+        for index in sorted(indexes):
+            yield index, self.lines[index]
+
+    def _occurs(self, marker: str) -> bool:
+        return marker in self.found or (marker not in self.searched and marker in self.text)
+
+    def _lines_with(self, marker: str) -> Sequence[int]:
+        """The indexes of the lines that hold the marker, in order; found once, since readers share markers."""
+        if marker not in self._holding:
+            self._holding[marker] = array("I", self._search(marker))
+        return self._holding[marker]
+
+    def _search(self, marker: str) -> Iterator[int]:
+        if not (self.lines and self._occurs(marker)):
             return
-        for index, line in enumerate(self.lines):
-            for marker in occurring:
-                if marker in line:
-                    yield index, line
-                    break
+        text, begins = self.text, self._line_begins()
+        at, index = text.find(marker), 0
+        while at >= 0:
+            index = bisect_right(begins, at, index)
+            yield index - 1
+            at = text.find(marker, begins[index]) if index < len(begins) else -1
+
+    def _line_begins(self) -> list[int]:
+        """Where each line begins in the text, counted when first asked for."""
+        if not self._begins:
+            lengths = (len(line) + 1 for line in self.lines[:-1])
+            self._begins.extend(accumulate(lengths, initial=0))
+        return self._begins
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,20 +21,22 @@ _CUDA_ERRORS = {"illegal-access": ("illegal-address",), "no-kernel-image": ("no-
 
 _Fit = tuple[str, Observed]
 """What of the evidence fits, and where it was seen."""
+_Release = tuple[str, str | None]
+"""Its version, the CUDA it was built with, and where it was seen."""
 
 
 def combine(facts: Facts) -> Iterator[Reading]:
     """NcclDefect for each entry of the catalogue that fits the release and all else that it asks for."""
     versions = _versions(facts)
     for defect in defects():
-        having = next((version for version in versions if defect.has(version)), None)
+        having = next((release for release in versions if defect.has(*release)), None)
         fits = None if having is None else _fits(defect, facts)
         if having is None or fits is None:
             continue
         fact = NcclDefect(
             id=defect.id,
             title=defect.title,
-            version=having,
+            version=having[0],
             fixed=defect.fixed,
             fit=defect.fit,
             hang=defect.hang,
@@ -45,20 +47,22 @@ def combine(facts: Facts) -> Iterator[Reading]:
         yield derived(fact, [*(one for _, one in fits), versions[having]])
 
 
-def _versions(facts: Facts) -> dict[str, Observed]:
+def _versions(facts: Facts) -> dict[_Release, Observed]:
     """The releases in use by the best witness, each where it was first seen.
 
     NCCL itself is the best, then the program, then what is installed.
     """
     said = facts.of(NcclVersion)
-    by_nccl = [(one.version, observed) for one, observed in said if one.said_by == "nccl"]
-    by_program = [(one.version, observed) for one, observed in facts.of(NcclReportedError) if one.version]
-    by_framework = [(one.version, observed) for one, observed in said if one.said_by == "framework"]
-    by_torch = [(one.nccl, observed) for one, observed in facts.of(TorchBuild) if one.nccl]
-    installed = [(one.version, observed) for one, observed in facts.of(PythonPackage) if one.role == "nccl"]
-    first: dict[str, Observed] = {}
-    for version, observed in by_nccl or by_program or by_framework or by_torch or installed:
-        first.setdefault(version, observed)
+    witnesses: tuple[list[tuple[_Release, Observed]], ...] = (
+        [((one.version, one.cuda), observed) for one, observed in said if one.said_by == "nccl"],
+        [((one.version, None), observed) for one, observed in facts.of(NcclReportedError) if one.version],
+        [((one.version, one.cuda), observed) for one, observed in said if one.said_by == "framework"],
+        [((one.nccl, None), observed) for one, observed in facts.of(TorchBuild) if one.nccl],
+        [((one.version, None), observed) for one, observed in facts.of(PythonPackage) if one.role == "nccl"],
+    )
+    first: dict[_Release, Observed] = {}
+    for release, observed in next((one for one in witnesses if one), []):
+        first.setdefault(release, observed)
     return first
 
 

@@ -8,11 +8,9 @@ is of an earlier one, and so is all of pstore and of `journalctl -b -1`. No read
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate
 from typing import NamedTuple
 
 from collectors.readers import _kernel_log
@@ -138,9 +136,8 @@ class KernelLog:
     def lines(self, *markers: str) -> Iterator[LogLine]:
         """The lines that hold one of the markers, in order."""
         lines = self.section.lines
-        wanted = _lines_with(lines, markers)
-        for index in sorted(wanted | _lines_with(lines, _BORDERS)) if wanted else ():
-            line = lines[index]
+        wanted = {index for index, _ in self.section.matching(*markers)}
+        for index, line in self.section.matching(*markers, *_BORDERS) if wanted else ():
             record = record_of(self.section, index) if is_structured(line) else None
             host = self._note(index, line[:MOST_COLUMNS], record)
             if index in wanted:
@@ -246,18 +243,3 @@ class KernelLog:
     def _stamp_in(self, indexes: range) -> Stamp:
         stamps = (stamp_of_line(self.section.lines[index][:MOST_COLUMNS]) for index in indexes)
         return next((stamp for stamp in stamps if stamp != NO_STAMP), NO_STAMP)
-
-
-def _lines_with(lines: Sequence[str], markers: Iterable[str]) -> set[int]:
-    """The indexes of the lines that hold one of the markers; all lines as one text are searched fastest."""
-    text = "\n".join(lines)
-    found: set[int] = set()
-    starts: list[int] = []
-    for marker in markers:
-        at = text.find(marker)
-        while at >= 0:
-            starts = starts or [0, *accumulate(len(line) + 1 for line in lines)]
-            index = bisect_right(starts, at) - 1
-            found.add(index)
-            at = text.find(marker, starts[index + 1])
-    return found

@@ -17,7 +17,7 @@ from collectors.readers._cuda_codes import by_name, by_number, by_text
 from collectors.readers._cuda_forms import MARKERS, Found, found_in
 from collectors.readers._regex import regex
 from collectors.readers.launcher_prefixes import after_progress, without_launcher, without_stamp
-from collectors.readers.run_start import END_MARKERS, START_MARKERS, of_last_run, shows_start
+from collectors.readers.run_start import RUN_MARKERS, START_MARKERS, of_last_run, shows_start
 from kb.evidence import Reader, Reading, Section
 from kb.facts.environment import CudaError, CudaErrorClass
 
@@ -127,6 +127,6 @@ READER = Reader(
     "cuda-errors",
     read,
     markers=(*MARKERS, *START_MARKERS),
-    lines=(*MARKERS, *START_MARKERS, *END_MARKERS),
+    lines=(*MARKERS, *RUN_MARKERS),
     context=(_FRAMES, 1),
 )

@@ -89,16 +89,16 @@ _LINES: tuple[tuple[str, ErrorClass | None, bool | None, str], ...] = (
 )
 _FATAL = tuple((error, class_, consequence, regex(text)) for error, class_, consequence, text in _LINES)
 
-QUICK = regex(
-    r"Watchdog|watchdog|terminated with exception|Heartbeat monitor|what\(\):|Fatal Python error"
-    r"|\) received by PID"
-    r"|Caught signal|Signal: |Cuda error|Cuda failure|CUDA initialization|cudaGetDeviceCount returned"
-    r"|device vector A|Test (?:NCCL|CUDA) f|sigquit from|broadcast block found|ngine ?[Cc]ore |died unexpectedly"
-    r"|exception with description|CUDA_ERROR_|Free memory on device|oom[-_]kill event"
-    r"|client socket has timed out|not enough slots|Health check failed|LLM\]\[ERROR"
-    r"|initialize executor on|Error executing |failed to load '|MPI_ABORT was|memory pressure \(OOM"
+MARKERS = (
+    *("Watchdog", "watchdog", "terminated with exception", "Heartbeat monitor", "what():", "Fatal Python error"),
+    *(") received by PID", "Caught signal", "Signal: ", "Cuda error", "Cuda failure", "CUDA initialization"),
+    *("cudaGetDeviceCount returned", "device vector A", "Test NCCL f", "Test CUDA f", "sigquit from"),
+    *("broadcast block found", "ngine core ", "ngine Core ", "nginecore ", "ngineCore ", "died unexpectedly"),
+    *("exception with description", "CUDA_ERROR_", "Free memory on device", "oom-kill event", "oom_kill event"),
+    *("client socket has timed out", "not enough slots", "Health check failed", "LLM][ERROR"),
+    *("initialize executor on", "Error executing ", "failed to load '", "MPI_ABORT was", "memory pressure (OOM"),
 )
-"""Whether a line may be one of these; cheap."""
+"""What a line must hold to be one of these."""
 
 
 class Fatal(NamedTuple):
@@ -108,6 +108,11 @@ class Fatal(NamedTuple):
     class_: ErrorClass | None
     consequence: bool | None
     text: str
+
+
+def may_be_fatal(text: str) -> bool:
+    """Whether a line holds a marker; cheaper than `fatal_line`."""
+    return any(marker in text for marker in MARKERS)
 
 
 def fatal_line(text: str) -> Fatal | None:

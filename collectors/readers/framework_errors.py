@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from collectors.readers._regex import regex
 from collectors.readers.framework_error_lines import Complaint, complaint
 from collectors.readers.launcher_prefixes import after_progress, without_launcher, without_stamp
-from collectors.readers.run_start import START_MARKERS, of_last_run, shows_start
+from collectors.readers.run_start import RUN_MARKERS, START_MARKERS, of_last_run, shows_start
 from kb.evidence import Reader, Reading, Section
 from kb.facts.problems import FrameworkError
 
@@ -137,4 +137,4 @@ def _complaint(line: str, index: int) -> _Known | None:
     return _Known(what, text, logged.rank or launched.rank, fatal, logged.time, index)
 
 
-READER = Reader("framework-errors", read, markers=(*_MARKERS, *START_MARKERS))
+READER = Reader("framework-errors", read, markers=(*_MARKERS, *START_MARKERS), lines=(*_MARKERS, *RUN_MARKERS))

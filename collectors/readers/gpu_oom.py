@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from collectors.readers._regex import regex
 from collectors.readers.launcher_prefixes import after_progress, without_launcher, without_stamp
 from collectors.readers.nccl_lines import nccl_lines
-from collectors.readers.run_start import END_MARKERS, START_MARKERS, of_last_run, shows_start
+from collectors.readers.run_start import RUN_MARKERS, START_MARKERS, of_last_run, shows_start
 from kb.evidence import Reader, Reading, Section
 from kb.facts.framework import GpuOom
 
@@ -90,7 +90,7 @@ def _in_lines(section: Section) -> Iterator[tuple[GpuOom, int]]:
 
 
 def _in_nccl(section: Section) -> Iterator[tuple[GpuOom, int]]:
-    if not any(marker in section.text for marker in _NCCL_MARKERS):
+    if not section.has(*_NCCL_MARKERS):
         return
     for record in nccl_lines(section):
         match = _NCCL.match(record.text[:200]) if record.level == "WARN" else None
@@ -177,5 +177,5 @@ READER = Reader(
     "gpu-oom",
     read,
     markers=(*_MARKERS, *_NCCL_MARKERS, *START_MARKERS),
-    lines=(*_MARKERS, *_NCCL_MARKERS, *START_MARKERS, *END_MARKERS),
+    lines=(*_MARKERS, *_NCCL_MARKERS, *RUN_MARKERS),
 )

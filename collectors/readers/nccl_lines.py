@@ -9,7 +9,7 @@ record. No reader.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from collectors.readers._regex import regex
@@ -25,13 +25,16 @@ _OTHER_FORMS = (
     regex(r"(?P<level>INFO|WARN): Function: \w{1,80} Line: \d{1,6}: (?=NET/OFI)"),
 )
 """NCCL up to 2.2, and the programs that test aws-ofi-nccl without NCCL."""
+_NAMED = ("NCCL INFO ", "NCCL WARN ")
+_PLAIN = regex(r"(?P<writer>[\w.-]{1,255}:\d{1,10}:\d{1,10}) \[-?\d{1,4}\] NCCL INFO (?P<text>.{0,4000})$")
+"""Most lines by far: one record, and no launcher's prefix before it."""
 _HEAD_COLUMNS = 400
 _DEVICE = regex(r"\[-?\d{1,4}\]")
 _PLACE = regex(r"[\w./-]{1,250}:\d{1,6}")
 _PROCESS = regex(r"([\w.-]{1,255}):(\d{1,10}):(\d{1,10})$")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class NcclLine:
     """One record: where it stands, its level and text, and who wrote it as far as the head tells."""
 
@@ -53,13 +56,32 @@ class NcclLine:
 def nccl_lines(section: Section, *markers: str) -> Iterator[NcclLine]:
     """The records of the section in order, also where several are glued into one line.
 
-    With markers, only those of the lines that hold one of them.
+    With markers, only those of the lines that hold one of them, and these in the other forms too.
     """
+    if markers:
+        return _records(section.matching(*markers), other_forms=True)
+    return _records(section.matching(*_NAMED), other_forms=False)
+
+
+def named_lines(section: Section, *markers: str) -> Iterator[NcclLine]:
+    """The records in the form with `NCCL`, of the lines that hold one of the markers."""
+    return _records((one for one in section.matching(*markers) if _is_named(one[1])), other_forms=False)
+
+
+def _is_named(line: str) -> bool:
+    return _NAMED[0] in line or _NAMED[1] in line
+
+
+def _records(lines: Iterable[tuple[int, str]], *, other_forms: bool) -> Iterator[NcclLine]:
     hosts: dict[int, str] = {}
-    for index, whole in section.matching(*(markers or ("NCCL INFO ", "NCCL WARN "))):
+    for index, whole in lines:
+        plain = _PLAIN.match(whole)
+        if plain is not None and not _is_named(plain["text"]):
+            yield _record(index, "INFO", plain["text"].strip(), (plain["writer"], None), hosts, None)
+            continue
         line = clipped(whole)
         matches = list(_LEVEL.finditer(line))
-        if not matches and (record := _of_other_form(index, line, hosts)) is not None:
+        if not matches and other_forms and (record := _of_other_form(index, line, hosts)) is not None:
             yield record
             continue
         launcher_rank = _launcher_rank(line)

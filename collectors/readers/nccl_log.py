@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from collectors.readers._nccl_last_errors import MARKERS as LAST
@@ -21,7 +22,7 @@ from collectors.readers._nccl_last_errors import last_errors
 from collectors.readers._regex import regex
 from collectors.readers.launcher_prefixes import without_launcher
 from collectors.readers.nccl_communicators import Communicators
-from collectors.readers.nccl_lines import NcclLine, nccl_lines
+from collectors.readers.nccl_lines import NcclLine, named_lines, nccl_lines
 from collectors.readers.nccl_warning_classes import warning_class, warning_meaning
 from kb.evidence import Observed, Reader, Reading, Section
 from kb.facts.base import version_key
@@ -39,6 +40,12 @@ _VIA = regex(
     r"|SHM(?:/(?:direct|CE)){1,2}|(?:NET|COLLNET)/[^/]{1,40}/[\w/()]{1,60}|direct shared memory)"
 )
 _NUMBERS = regex(r"(?P<code>status=|error |failure )?(?:0x[0-9a-fA-F]+|\d+)")
+_TELLING = (
+    *(" nranks ", " nRanks ", "Bootstrap timings total", " set by environment to ", "NCCL version "),
+    *("Bootstrap: Using", "Bootstrap : Using", "NET : Using interface", "Connected NVLS tree"),
+    *(" via P2P/", " via SHM", " via NET/", " via COLLNET/", " via direct shared memory", "NCCL WARN "),
+)
+"""What is said of set-up and trouble, not the traces of every collective."""
 _ENDS_IN_STARTED_RING = version_key("2.22.99")
 
 Via: TypeAlias = Literal["P2P", "SHM", "NET", "NVLS", "CollNet"]
@@ -136,8 +143,10 @@ class _Log:
                 return False
             detail = match[1]
             via = _VIA_NAMES[detail.split("/")[0].split(" ")[0]]
-        form = re.sub(r"[/\d()\[\]]*\d[\d()\[\]]*", "", detail)
-        self.transports.setdefault((via, form), _Tally(line.index, detail)).add(line)
+        key = via, _without_numbers(detail)
+        if key not in self.transports:
+            self.transports[key] = _Tally(line.index, detail)
+        self.transports[key].add(line)
         return True
 
     def bare_version(self, index: int, line: str) -> None:
@@ -155,6 +164,11 @@ class _Log:
         return bool(keys) and max(keys) <= (_ENDS_IN_STARTED_RING or 0)
 
 
+@lru_cache(1000)
+def _without_numbers(detail: str) -> str:
+    return re.sub(r"[/\d()\[\]]*\d[\d()\[\]]*", "", detail)
+
+
 def _form(text: str) -> str:
     """The same words are the same warning whatever address they name; an error code tells them apart."""
     return _NUMBERS.sub(lambda match: match[0] if match["code"] else "#", text[:MOST_TEXT])
@@ -167,9 +181,10 @@ def read(section: Section) -> Iterator[Reading]:
         if "NCCL INFO" not in line and len(line) < MOST_TEXT:
             log.bare_version(index, line)
     empty = not log.versions
-    for record in nccl_lines(section):
+    for record in named_lines(section, *_TELLING):
         empty = False
         log.take(record)
+    empty = empty and next(nccl_lines(section), None) is None
     log.repeated(last_errors(section))
     if empty:
         yield from _warnings(section, log)
@@ -229,26 +244,5 @@ READER = Reader(
     "nccl-log",
     read,
     markers=("NCCL INFO ", "NCCL WARN ", "NCCL version ", *LAST),
-    # Of a large log: what is said of set-up and trouble, not the traces of every collective.
-    lines=(
-        "Init START",
-        "Init COMPLETE",
-        "Abort START",
-        "Abort COMPLETE",
-        "Destroy COMPLETE",
-        "Bootstrap timings total",
-        " nRanks ",
-        " set by environment to ",
-        "NCCL version ",
-        "Bootstrap: Using ",
-        "Bootstrap : Using ",
-        "NET : Using interface",
-        " via P2P/",
-        " via SHM",
-        " via NET/",
-        " via COLLNET/",
-        " via direct shared memory",
-        "NCCL WARN ",
-        *LAST,
-    ),
+    lines=(*_TELLING, *LAST),
 )

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from collectors.readers._regex import regex
 from collectors.readers.launcher_prefixes import clipped
-from collectors.readers.run_start import END_MARKERS, START_MARKERS, of_last_run, shows_start
+from collectors.readers.run_start import RUN_MARKERS, START_MARKERS, of_last_run, shows_start
 from kb.evidence import Reader, Reading, Section
 from kb.facts.framework import PortConflict
 
@@ -69,5 +69,5 @@ READER = Reader(
     "port-conflict",
     read,
     markers=(*_MARKERS, *START_MARKERS),
-    lines=(*_MARKERS, *START_MARKERS, *END_MARKERS),
+    lines=(*_MARKERS, *RUN_MARKERS),
 )

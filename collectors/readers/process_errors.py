@@ -11,14 +11,15 @@ nothing, since an exception line must begin its line.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 
 from collectors.readers._regex import regex
 from collectors.readers.error_classes import Judged, judged
-from collectors.readers.fatal_lines import QUICK, Fatal, fatal_line
+from collectors.readers.fatal_lines import MARKERS as FATAL
+from collectors.readers.fatal_lines import Fatal, fatal_line, may_be_fatal
 from collectors.readers.launcher_prefixes import after_progress, without_launcher, without_stamp
-from collectors.readers.run_start import START_MARKERS, of_last_run, shows_start
+from collectors.readers.run_start import RUN_MARKERS, START_MARKERS, of_last_run, shows_start
 from collectors.readers.tracebacks import Raised, Stream
 from kb.evidence import Observed, Reader, Reading, Section
 from kb.facts.framework import ProcessError
@@ -35,7 +36,9 @@ _NOT_ERRORS = frozenset(("ChildFailedError", "SystemExit", "StopIteration", "Lus
 _RANK = regex(r"\[(?:[^\]]{0,80} )?Rank (\d{1,7})\]")
 _RANK_SUMMED_UP = regex(r"\s{0,4}rank {1,8}: (\d{1,7}) \(local_rank: \d")
 _NUMBERS = regex(r"0x[0-9a-fA-F]+|\d+")
-_EXCEPTION_HINT = regex(r"Traceback \(most|(?:Error|Exception|Interrupt|Timeout|Exit|Failure)(?:\(\w+\))?:")
+_ENDS = ("Error", "Exception", "Interrupt", "Timeout", "Exit", "Failure")
+_HINTS = ("Traceback (most", *(f"{end}{mark}" for end in _ENDS for mark in ":("))
+_HINT = regex(rf"Traceback \(most|(?:{'|'.join(_ENDS)})(?:\(\w+\))?:")
 
 
 @dataclass(slots=True)
@@ -74,13 +77,11 @@ def read(section: Section) -> Iterator[Reading]:
 def _errors(section: Section) -> Iterator[_Error]:
     streams: dict[str, Stream] = {}
     waiting: set[str] = set()
-    for index, line in enumerate(section.lines):
-        if not waiting and not _EXCEPTION_HINT.search(line) and not QUICK.search(line):
-            continue
+    for index, line in _telling(section, waiting):
         launched = without_launcher(after_progress(line))
         logged = without_stamp(launched.text)
         rank = logged.rank or launched.rank
-        fatal = fatal_line(logged.text) if QUICK.search(logged.text) else None
+        fatal = fatal_line(logged.text) if may_be_fatal(logged.text) else None
         if fatal is not None:
             following = section.lines[index + 1][:200] if index + 1 < len(section.lines) else ""
             yield _from_line(fatal, index, rank or _summed_up(section, index, fatal), logged.time, following)
@@ -96,13 +97,34 @@ def _errors(section: Section) -> Iterator[_Error]:
             yield from _from_exception(raised)
 
 
+def _telling(section: Section, waiting: Set[str]) -> Iterator[tuple[int, str]]:
+    """Index and text of the lines that may tell of an error; of all lines, while a process is waited for."""
+    begin = 0
+    for index, line in section.matching(*_HINTS, *FATAL):
+        while waiting and begin < index:
+            yield begin, section.lines[begin]
+            begin += 1
+        if waiting or _HINT.search(line) or may_be_fatal(line):
+            yield index, line
+        begin = index + 1
+    while waiting and begin < len(section.lines):
+        yield begin, section.lines[begin]
+        begin += 1
+
+
+_PROCESS_OF_A_SIGNAL = regex(r"\[(?P<host>[A-Za-z][\w.-]{0,63}):(?P<pid>\d{1,10})(?::[\d: ]{1,30})?\] ")
+"""Before what Open MPI and UCX say of a signal."""
+
+
 def _summed_up(section: Section, index: int, fatal: Fatal) -> str | None:
-    """The rank in torchrun's summary, which stands some lines above what it ended of."""
+    """The rank in torchrun's summary, some lines above the signal, or else the process that caught it."""
     if fatal.error == "signal":
         for line in section.lines[max(index - SUMMARY_LINES, 0) : index]:
             match = _RANK_SUMMED_UP.match(line[:200])
             if match is not None:
                 return f"rank {int(match[1])}"
+        process = _PROCESS_OF_A_SIGNAL.match(section.lines[index][:200])
+        return f"process {process['pid']} on {process['host']}" if process else None
     return None
 
 
@@ -195,4 +217,5 @@ READER = Reader(
         *("due to memory pressure (OOM)",),
         *START_MARKERS,
     ),
+    lines=(*_HINTS, *FATAL, *RUN_MARKERS),
 )

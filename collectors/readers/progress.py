@@ -19,7 +19,7 @@ from collectors.readers._samples import time_s
 from collectors.readers.launcher_prefixes import after_progress, without_launcher, without_stamp
 from collectors.readers.progress_bars import Bar, about, bars, of_bytes, title
 from collectors.readers.progress_lines import BUSY, MARKERS, Told, told
-from collectors.readers.run_start import START_MARKERS, last_run
+from collectors.readers.run_start import RUN_MARKERS, last_run
 from collectors.readers.training_lines import FIRST_STEPS
 from kb.evidence import Observed, Reader, Reading, Section
 from kb.facts.progress import Activity, Progress
@@ -154,6 +154,6 @@ def _observed(section: Section, work: _Work) -> Observed:
 READER = Reader(
     "progress",
     read,
-    markers=(*_BAR_MARKERS, *MARKERS),
-    lines=(*_BAR_MARKERS, *MARKERS, *_STEPS, *FIRST_STEPS, *START_MARKERS),
+    markers=(*_BAR_MARKERS, *MARKERS, *FIRST_STEPS),
+    lines=(*_BAR_MARKERS, *MARKERS, *_STEPS, *FIRST_STEPS, *RUN_MARKERS),
 )

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from collectors.readers._regex import regex
 from collectors.readers.launcher_prefixes import after_progress, without_launcher, without_stamp
-from collectors.readers.run_start import START_MARKERS, last_run
+from collectors.readers.run_start import RUN_MARKERS, last_run
 from kb.evidence import Reader, Reading, Section
 from kb.facts.launch import EndOfRun, EndSaidBy, RunEnd
 
@@ -84,4 +84,4 @@ def _ends(section: Section) -> Iterator[tuple[int, EndOfRun, EndSaidBy, str | No
             yield index, _WHY.get(slurm["why"] or "", "cancelled"), "scheduler", slurm["time"]
 
 
-READER = Reader("run-end", read, markers=_MARKERS, lines=(*_MARKERS, *START_MARKERS))
+READER = Reader("run-end", read, markers=_MARKERS, lines=(*_MARKERS, *RUN_MARKERS))

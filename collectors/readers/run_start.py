@@ -54,6 +54,9 @@ READY_MARKERS = (
 )
 """Lines that tell that a start succeeded."""
 
+RUN_MARKERS = (*START_MARKERS, *END_MARKERS, *READY_MARKERS)
+"""Readers that tell runs apart name them among their `lines`, so that they can in large files too."""
+
 LAUNCHERS = (
     *("torchrun", "python", "accelerate ", "deepspeed ", "mpirun ", "mpiexec ", "srun ", "vllm ", "sglang "),
     *("trtllm-", "tritonserver", "ray job submit", "bash ", "sh ", "./", "NCCL_", "CUDA_VISIBLE_DEVICES="),
@@ -65,7 +68,7 @@ def shows_start(section: Section) -> bool:
     """True where the section is the output of a launch, or holds a line that only the start of one prints."""
     if section.command is not None and section.command.removeprefix("sudo ").startswith(LAUNCHERS):
         return True
-    return any(marker in section.text for marker in START_MARKERS)
+    return section.has(*START_MARKERS)
 
 
 def last_run(section: Section) -> int:

@@ -15,21 +15,25 @@ from collections.abc import Iterator, Sequence
 
 from collectors.readers._regex import regex
 from collectors.readers.launcher_prefixes import clipped
-from collectors.readers.variable_assignments import NAME, Assignment, assignments, command_assignments
+from collectors.readers.variable_assignments import IN_NAMES, NAME, Assignment, assignments, command_assignments
 from kb.evidence import EXCERPT_CHARS, Observed, Reader, Reading, Section, Source
 from kb.facts.settings import Origin, Setting
 
 _NAMES = regex(rf"\b{NAME}\b")
 _LIST_LINE = regex(r"(?:declare -x )?[A-Za-z_]\w{0,80}=")
-_OF_A_SHELL = regex(r"(?:declare -x )?(PATH|HOME|PWD|TERM|SHELL|USER|LANG|HOSTNAME|SHLVL|LOGNAME)=")
+_SHELL_NAMES = ("PATH", "HOME", "PWD", "TERM", "SHELL", "USER", "LANG", "HOSTNAME", "SHLVL", "LOGNAME")
+_IN_SHELLS = tuple(f"{name}=" for name in _SHELL_NAMES)
+_OF_A_SHELL = regex(rf"(?:declare -x )?({'|'.join(_SHELL_NAMES)})=")
 _LISTING_COMMAND = regex(
     r"(?:/usr/bin/)?(?:env|printenv|export -p)(?: *\||$)|.{0,200}/proc/(?P<pid>\d{1,10}|self)/environ"
 )
+_IN_REPORTS = ("Collecting environment information", "PyTorch version", "vLLM Version")
 _REPORT = regex(r"Collecting environment information|PyTorch version {0,40}:|vLLM Version {0,40}:")
 _ECHO = regex(rf"echo \"?\$\{{?(?P<name>{NAME})\}}?\"?\s*$")
 _EMPTY = regex(r"(?P<name>(?:CUDA|NVIDIA)_VISIBLE_DEVICES)=\s*$")
 """The one sort of variable to which an empty value means something: no device at all."""
 _BLOCK = regex(r"(?P<indent>\s{0,40})(?:environment|env):\s*$")
+_BLOCKS = ("environment:", "env:")
 _NAMED = regex(rf"\s{{0,40}}- {{0,4}}name: {{1,4}}[\"']?(?P<name>{NAME})[\"']?\s*$")
 _VALUE = regex(r"\s{1,40}value: {1,4}[\"']?(?P<value>[^\"'$]{1,400}?)[\"']?\s*$")
 _FOUND_IN = regex(r"(?P<path>[~.]?/[\w./@+-]{1,250}):(?:\d{1,6}:)?(?=\S)")
@@ -83,10 +87,17 @@ def _is_whole(section: Section, *, listing: bool) -> bool:
     """Whether the section shows all variables of its place, so that one that is not in it is not set there."""
     if listing:
         return "|" not in (section.command or "")
-    lines = [line for line in section.lines if line.strip() and not line.lstrip().startswith("#")]
+    if section.numbers is not None:
+        return False
     if _place(section.path) == "sitecustomize":
         return True
-    return bool(lines) and all(_LIST_LINE.match(line) for line in lines)
+    listed = None
+    for line in section.lines:
+        if line.strip() and not line.lstrip().startswith("#"):
+            listed = _LIST_LINE.match(line)
+            if listed is None:
+                return False
+    return listed is not None
 
 
 def _in_command(section: Section) -> Iterator[_Found]:
@@ -109,12 +120,7 @@ def _in_command(section: Section) -> Iterator[_Found]:
 def _in_lines(section: Section) -> Iterator[_Found]:
     listing = _listing_origin(section)
     place = _place(f"{section.path} {section.command or ''}")
-    block: int | None = None
-    for index, whole in enumerate(section.lines):
-        line = clipped(whole)
-        block = _block(line, block)
-        if _NAMES.search(line) is None:
-            continue
+    for index, line, in_block in _naming(section):
         if (named := _NAMED.match(line)) is not None:
             yield from _pair(section, index, named["name"])
             continue
@@ -122,9 +128,24 @@ def _in_lines(section: Section) -> Iterator[_Found]:
         text = line[where.end() :] if where else line
         here = (_place(where["path"]) if where else None) or place
         listed = _has_listed_neighbour(section.lines, index)
-        for assignment in assignments(text, listed=listed, in_environment_block=block is not None):
+        for assignment in assignments(text, listed=listed, in_environment_block=in_block):
             origin = here or (listing if assignment.form == "plain" else _BY_FORM[assignment.form])
             yield origin, assignment, section.source(index)
+
+
+def _naming(section: Section) -> Iterator[tuple[int, str, bool]]:
+    """Index and text of the lines that name a variable, and whether each is in an `environment:` block."""
+    block: int | None = None
+    begin = 0
+    for index, whole in section.matching(*IN_NAMES, *_BLOCKS):
+        while block is not None and begin < index:
+            block = _block(clipped(section.lines[begin]), block)
+            begin += 1
+        line = clipped(whole)
+        block = _block(line, block)
+        if _NAMES.search(line) is not None:
+            yield index, line, block is not None
+        begin = index + 1
 
 
 def _preloaded(section: Section) -> Iterator[_Found]:
@@ -166,9 +187,10 @@ def _listing_origin(section: Section) -> Origin:
     listing = _LISTING_COMMAND.match(section.command) if section.command is not None else None
     if listing is not None and listing["pid"] is not None:
         return "launch" if listing["pid"] == "1" else "process"  # the first process shows what its container got
-    if any(_REPORT.match(line) is not None for line in section.lines):
+    if any(_REPORT.match(line) is not None for _, line in section.matching(*_IN_REPORTS)):
         return "unknown"  # a report on the machine, run in some shell
-    names = {match[1] for line in section.lines if (match := _OF_A_SHELL.match(line)) is not None}
+    of_a_shell = (_OF_A_SHELL.match(line) for _, line in section.matching(*_IN_SHELLS))
+    names = {match[1] for match in of_a_shell if match is not None}
     if len(names) > 1 or "environ" in section.path.rsplit("/", 1)[-1]:
         return "process"
     return "launch"
@@ -179,45 +201,19 @@ def _place(text: str) -> Origin | None:
     return next((origin for part, origin in _PLACES if part in text), None)
 
 
+_MARKERS = (
+    *("NCCL_", "CUDA_", "NVIDIA_", "TORCH_", "VLLM_", "SGLANG_", "SGL_", "UCX_", "GLOO_", "OMPI_MCA_", "FI_"),
+    *("LD_LIBRARY_PATH", "LD_PRELOAD", "libvgpu.so", "MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK="),
+    *("SLURM_N", "SLURM_TASKS", "SLURM_GPUS", "SLURM_STEP_", "SLURM_JOB_", "HF_HUB_OFFLINE", "HF_HOME="),
+    *("OFFLINE=", "TRITON_", "OMP_NUM_THREADS=", "MAX_JOBS="),
+)
+
 READER = Reader(
     "settings",
     read,
-    markers=(
-        *(
-            "NCCL_",
-            "CUDA_",
-            "NVIDIA_",
-            "TORCH_",
-            "VLLM_",
-            "SGLANG_",
-            "SGL_",
-            "UCX_",
-            "GLOO_",
-            "OMPI_MCA_",
-            "FI_",
-        ),
-        *("LD_LIBRARY_PATH", "LD_PRELOAD", "libvgpu.so", "MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK="),
-        *(
-            "SLURM_N",
-            "SLURM_TASKS",
-            "SLURM_GPUS",
-            "SLURM_STEP_",
-            "SLURM_JOB_",
-            "HF_HUB_OFFLINE",
-            "HF_HOME=",
-            "OFFLINE=",
-        ),
-        *("TRITON_", "OMP_NUM_THREADS=", "MAX_JOBS="),
-    ),
+    markers=_MARKERS,
     commands=(
-        "env",
-        "printenv",
-        "export ",
-        "echo $",
-        'echo "$',
-        "NCCL_",
-        "CUDA_",
-        "docker run ",
-        "podman run ",
+        *("env", "printenv", "export ", "echo $", 'echo "$', "NCCL_", "CUDA_", "docker run ", "podman run "),
     ),
+    lines=(*_MARKERS, *_BLOCKS, *_IN_REPORTS, *_IN_SHELLS),
 )

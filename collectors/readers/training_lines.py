@@ -100,7 +100,7 @@ BUSY = (
 """What may name a step of a training; looked for only where a start was named."""
 ENDS = ("Root Cause (first", "exits with return", "ChildFailed", "slurmstepd: error", "closing signal", "srun: ")
 FIRST_STEPS = tuple(
-    f"iteration{' ' * pad}{10**power}/" for power in range(6) for pad in sorted({1, max(9 - power, 1)})
+    f"iteration{' ' * pad}{10**power}/" for power in range(6) for pad in sorted({1, max(8 - power, 1)})
 )
 """Steps whose numbers are powers of ten: enough to know that a huge log's training ran."""
 

@@ -153,6 +153,6 @@ def _proved(run: _Run, points: list[Passed]) -> Iterator[Passed]:
 READER = Reader(
     "training-log",
     read,
-    markers=(*MARKERS, *_ARGUMENT_MARKERS, "{'loss': "),
+    markers=(*MARKERS, *_ARGUMENT_MARKERS, *FIRST_STEPS, "{'loss': "),
     lines=(*MARKERS, *_ARGUMENT_MARKERS, *ENDS, *FIRST_STEPS),
 )

@@ -24,6 +24,12 @@ NAME = (
     r"|OMP_NUM_THREADS|MAX_JOBS|NODE_RANK|GROUP_RANK|LOCAL_WORLD_SIZE|RAY_ADDRESS|VLLM_HOST_IP"
     r"|MASTER_ADDR|MASTER_PORT|WORLD_SIZE|RANK|LOCAL_RANK|LD_LIBRARY_PATH|LD_PRELOAD)"
 )
+IN_NAMES = (
+    *("NCCL_", "CUDA_", "NVIDIA_", "TORCH_", "VLLM_", "SGLANG_", "SGL_", "UCX_", "FI_", "GLOO_", "OMPI_MCA_"),
+    *("SLURM_", "HF_", "TRANSFORMERS_OFFLINE", "TRITON_", "OMP_NUM_THREADS", "MAX_JOBS", "RANK", "WORLD_SIZE"),
+    *("RAY_ADDRESS", "MASTER_ADDR", "MASTER_PORT", "LD_LIBRARY_PATH", "LD_PRELOAD"),
+)
+"""Every name holds one of them: what lines are searched for."""
 _QUOTED = r"\"[^\"]{0,2000}\"|'[^']{0,2000}'"
 _WORD = rf"(?:{_QUOTED}|[^\s\"';&|<>()`]{{0,2000}})"
 _ANY = rf"[A-Za-z_]\w{{0,80}}={_WORD}"

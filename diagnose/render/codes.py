@@ -75,8 +75,8 @@ def explained_codes(diagnosis: Diagnosis) -> list[Explained]:
     used = _used(diagnosis)
     found: dict[tuple[str, str], Explained] = {}
     for one in diagnosis.observed:
-        row = None if used & set(one.roots()) or _is_harmless(one) else _explained(one)
-        if row is None:
+        row = _explained(one)
+        if row is None or used & set(one.roots()) or _is_harmless(one):
             continue
         known = found.get((row.code, row.means))
         found[row.code, row.means] = Explained(

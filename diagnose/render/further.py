@@ -14,13 +14,14 @@ from diagnose.render.report import (
     Report,
     consequences,
     is_search,
+    no_gpu_here,
     outlook,
     shown,
     standing_faults,
     stands,
     tests_by_use,
 )
-from diagnose.render.words import VERDICTS, margin, place, remedy_terms, signed
+from diagnose.render.words import VERDICTS, margin, named, place, remedy_terms, signed
 from engine.result import Finding
 
 MOST_OTHERS = 4
@@ -33,13 +34,14 @@ NEAR = frozenset({"confirmed", "likely", "possible", "contradictory"})
 def further(report: Report, width: int, *, everything: bool) -> list[Line]:
     """All sections below the first screen that have something to say."""
     view = outlook(report.diagnosis)
+    tested = view != "healthy" and not no_gpu_here(report.diagnosis)
     faults = standing_faults(report.diagnosis) if view == "fault" else []
     sections = [
         *(_of_fault(faults, report, width) if faults else []),
         _states(report, width, skip_first=view in {"healthy", "state"}),
         _possible(report, width, faults) if view != "undecided" else [],
         _weaker(report, width) if everything else [],
-        _tests(report, width, faults, skip=_tests_above(report, faults)) if view != "healthy" else [],
+        _tests(report, width, faults, skip=_tests_above(report, faults)) if tested else [],
         around.codes(report, width, everything=everything),
         around.contradictions(report, width),
         around.runs(report, width),
@@ -91,7 +93,7 @@ def _brief(finding: Finding, width: int) -> list[Line]:
     """A finding in a row or two, with the place of its strongest line."""
     lines = telling(finding.hypothesis)
     where = place(lines[0].source) if lines else ""
-    return row(Span("·"), f"{finding.cause.title} ({finding.cause.cause})", where, width, limit=3)
+    return row(Span("·"), f"{finding.cause.title} ({named(finding.cause)})", where, width, limit=3)
 
 
 def _tries(finding: Finding, width: int) -> list[Line]:
@@ -140,7 +142,7 @@ def _other_fault(findings: Sequence[Finding], first: Finding, report: Report, wi
     """Another standing fault: what, where, the strongest lines of its first place, its first remedy."""
     finding = findings[0]
     style = "bad" if finding.verdict == "confirmed" else "warn"
-    about = " · ".join([finding.cause.cause, _subjects(findings), _beside(finding, first)])
+    about = " · ".join([named(finding.cause), _subjects(findings), _beside(finding, first)])
     lines = titled(Span(VERDICTS[finding.verdict], style), finding.cause.title, width, "head", limit=3)
     lines += [*paragraph(about, width, 2, "dim", limit=2), *quotes(telling(finding.hypothesis), width, 5)]
     if finding.remedies:
@@ -203,7 +205,7 @@ def _scored(findings: Sequence[Finding], width: int) -> list[Line]:
     for one in findings:
         verdict = VERDICTS[one.verdict].lower()
         label = "-" if one.hypothesis.settled else signed(one.hypothesis.score)
-        lines += row(Span(label), f"{one.cause.title} ({one.cause.cause})", verdict, width, limit=3)
+        lines += row(Span(label), f"{one.cause.title} ({named(one.cause)})", verdict, width, limit=3)
     return lines
 
 

@@ -21,7 +21,8 @@ class Fact(BaseModel):
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
         super().__pydantic_init_subclass__(**kwargs)
-        FACTS[cls.kind] = cls
+        if cls.kind:  # one without is the base of others
+            FACTS[cls.kind] = cls
 
 
 def fields_of(fact: Fact) -> dict[str, Any]:
@@ -54,6 +55,12 @@ def version_key(text: str) -> int | None:
     for part in parts + [0] * (_KEY_PARTS - len(parts)):
         key = key * _KEY_BASE + part
     return key if key < 2**62 else None
+
+
+def branch_of(version: str) -> int | None:
+    """The driver branch of a release, 590 of 590.48.01; None where the text does not begin with a number."""
+    head = version.split(".", 1)[0]
+    return int(head) if head.isdecimal() else None
 
 
 _BDF = re.compile(r"(?:([0-9a-f]{1,8}):)?([0-9a-f]{1,2}):([0-9a-f]{2})(?:\.([0-7]))?$")
