@@ -46,7 +46,9 @@ def _allowed(finding: Finding, place: int, remedy: Remedy, matches: Matches) -> 
     """The bindings that a remedy's texts are filled from; none where the facts speak against it."""
     bindings = finding.hypothesis.bindings
     if remedy.when or remedy.unless:
-        return matches.of_clause(Part(finding.cause.cause, "remedy", str(place)), bindings)
+        part = Part(finding.cause.cause, "remedy", str(place))
+        found, _ = matches.of_choices(part, len(remedy.when) or 1, bindings)
+        return [{**bindings, **match} for match in found]
     return [bindings]
 
 
