@@ -7,7 +7,11 @@ DIAGNOSE := $(BIN)/diagnose
 READY := $(VENV)/.ready
 READY_DEV := $(VENV)/.ready-dev
 
-.PHONY: demo test lint unit fuzz index clean
+# For the tests of the probes. Only a build for CPUs has this label: no gigabytes of CUDA are ever fetched.
+TORCH := $(BIN)/python -m pip install --disable-pip-version-check --only-binary :all: 'torch==2.13.0+cpu'
+TORCH_INDEX := --timeout 15 --retries 1 --extra-index-url https://download.pytorch.org/whl/cpu
+
+.PHONY: demo test lint unit fuzz index collector clean
 
 demo: $(READY)
 	@echo; echo '--- diagnose collect: this machine ---'
@@ -26,15 +30,18 @@ lint: $(READY_DEV)
 	$(DIAGNOSE) rules lint
 
 unit: $(READY_DEV)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 	$(DIAGNOSE) rules test
 
 fuzz: $(READY_DEV)
-	FUZZ_EXAMPLES=200000 $(BIN)/python -m pytest tests/readers/test_fuzz.py tests/test_mutations.py
+	FUZZ_EXAMPLES=200000 $(BIN)/python -m pytest tests/readers/test_fuzz.py tests/test_mutations.py tests/test_redaction.py
 
 index: $(READY)
 	$(BIN)/python -m collectors.index
 	$(BIN)/python -m kb.rule_index
+
+collector: | $(VENV)/bin/python
+	@$(BIN)/python -m collectors.one_file diagnose-collect.pyz
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
@@ -51,7 +58,9 @@ $(READY): pyproject.toml | $(VENV)/bin/python
 
 $(READY_DEV): $(READY)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@$(TORCH) > $(VENV)/torch.log 2>&1 || $(TORCH) $(TORCH_INDEX) >> $(VENV)/torch.log 2>&1 || \
+	  echo 'torch for CPUs is not to be had here: the tests of the probes that need it are skipped.'
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) diagnose-collect.pyz .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist

@@ -73,6 +73,7 @@ def _hosts(readings: Iterable[Reading]) -> dict[str, str]:
     paths: dict[str, None] = {}
     named: dict[str, set[str]] = defaultdict(set)
     in_container: set[str] = set()
+    boots: dict[str, str] = {}
     for reading in readings:
         if isinstance(reading, Observed):
             path = reading.source.path
@@ -81,6 +82,8 @@ def _hosts(readings: Iterable[Reading]) -> dict[str, str]:
                 named[path].add(name)
             if reading.fact.kind == "container":
                 in_container.add(path)
+            if reading.fact.kind == "boot_id":
+                boots[path] = str(getattr(reading.fact, "value", ""))
         elif isinstance(reading, Looked):
             path = reading.where
         else:
@@ -88,7 +91,7 @@ def _hosts(readings: Iterable[Reading]) -> dict[str, str]:
         paths[path] = None
     folders = _by_folder(named)
     hosts = {path: host for path in paths if (host := _of_path(path, folders))}
-    return _without_containers(hosts, in_container)
+    return _without_containers(hosts, in_container, boots)
 
 
 def _by_folder(named: Mapping[str, set[str]]) -> dict[str, set[str]]:
@@ -122,14 +125,22 @@ def _word(name: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![0-9A-Za-z]){re.escape(name)}(?![0-9A-Za-z])")
 
 
-def _without_containers(hosts: Mapping[str, str], in_container: set[str]) -> dict[str, str]:
-    """Container names replaced by the machine's, where only one machine is known that is no container."""
+def _without_containers(
+    hosts: Mapping[str, str], in_container: set[str], boots: Mapping[str, str]
+) -> dict[str, str]:
+    """Container names replaced by the machine's: the one of the same start of the kernel, or the only one."""
     containers = {hosts[path] for path in in_container if path in hosts}
     machines = set(hosts.values()) - containers
-    if len(machines) != 1:
-        return dict(hosts)
-    machine = machines.pop()
-    return {path: machine if host in containers else host for path, host in hosts.items()}
+    only = next(iter(machines)) if len(machines) == 1 else None
+    of_boot: dict[str, set[str]] = defaultdict(set)
+    for path, boot in boots.items():
+        if path in hosts:
+            of_boot[boot].add(hosts[path])
+    machine_of = dict.fromkeys(containers, only)
+    for names in of_boot.values():
+        here = names & machines
+        machine_of.update({name: next(iter(here)) for name in names & containers if len(here) == 1})
+    return {path: machine_of.get(host) or host for path, host in hosts.items()}
 
 
 def plain_name(host: str | None) -> str | None:

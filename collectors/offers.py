@@ -8,6 +8,7 @@ from functools import cache
 
 from collectors.index import known_readers
 from collectors.markers import Search, search_for
+from collectors.readers._lines import plain_command
 from kb.evidence import Reader, Section
 
 WORTH_A_SEARCH = 128 << 10
@@ -53,5 +54,5 @@ def _prepared() -> tuple[Mapping[str, Sequence[int]], Sequence[str], Search]:
 def _knows(reader: Reader, section: Section) -> bool:
     if section.command is None:
         return False
-    command = section.command.removeprefix("sudo ")
-    return any(command.startswith(known) for known in reader.commands)
+    commands = section.command, plain_command(section.command)
+    return any(command.startswith(known) for command in commands for known in reader.commands)

@@ -63,6 +63,8 @@ class Opened:
     inputs: list[Input] = field(default_factory=list)
     files: list[File] = field(default_factory=list)
     unread: list[Unread] = field(default_factory=list)
+    pieces: list[Piece] = field(default_factory=list)
+    """The same as it lay there, with manifests, and under the paths of each input alone."""
 
 
 def open_evidence(paths: Iterable[str]) -> Opened:
@@ -85,6 +87,7 @@ def open_evidence(paths: Iterable[str]) -> Opened:
             for one in part.inputs
         ]
         opened.unread += part.unread
+        opened.pieces += part.pieces
     return opened
 
 
@@ -215,6 +218,7 @@ def _assembled(opened: Opened, pieces: Iterable[Piece], limits: Limits) -> Opene
         size += piece.content.size
         read.append(piece)
     limits.tell_the_rest()
+    opened.pieces = read
     manifests = [piece for piece in read if piece.path.rsplit("/", 1)[-1] == MANIFEST]
     bundles = {piece.path.removesuffix(MANIFEST): bundle for piece in manifests if (bundle := _manifest(piece))}
     known = {}

@@ -5,15 +5,17 @@ It knows nothing of what is in a bundle but the time in its manifest, which all 
 
 from __future__ import annotations
 
+import calendar
 import gzip
 import json
 import lzma
 import os
+import re
 import shutil
 import tarfile
 import tempfile
-from contextlib import contextmanager
-from datetime import datetime
+import time
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SUFFIXES = (".tar.zst", ".tar.gz", ".tar.xz", ".tar", ".tzst", ".tgz", ".txz")
+
+# Python 3.6 cannot parse it otherwise; this goes into the collector that is one file.
+_STAMP = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d+)?([+-])(\d\d):(\d\d)")
 
 _ZSTD_LEVEL = 10
 
@@ -33,7 +38,7 @@ def is_archive(out: Path) -> bool:
 def bundle_folder(out: Path) -> Path:
     """The folder to collect into before `pack` makes `out` of it: `out` without its archive suffix."""
     suffix = _suffix(out)
-    return out if suffix is None else out.with_name(out.name.removesuffix(suffix))
+    return out if suffix is None else out.with_name(out.name[: -len(suffix)])
 
 
 def pack(bundle: Path, out: Path, *, remove: bool = False) -> Path:
@@ -53,7 +58,8 @@ def pack(bundle: Path, out: Path, *, remove: bool = False) -> Path:
             _write_tar(bundle, bundle_folder(out).name, stream)
         Path(name).replace(out)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        with suppress(OSError):
+            Path(name).unlink()
         raise
     if remove:
         shutil.rmtree(bundle)
@@ -71,7 +77,7 @@ def _moved(bundle: Path, out: Path) -> Path:
         return out
     if out.exists():  # shutil.move would put the folder into it
         raise FileExistsError(f"{out} exists already; name another place for the bundle")
-    return Path(shutil.move(bundle, out))
+    return Path(shutil.move(str(bundle), str(out)))
 
 
 @contextmanager
@@ -111,6 +117,9 @@ def _finished(bundle: Path) -> int:
     """When the bundle was finished, in whole seconds since 1970; 0 where its manifest does not say."""
     try:
         manifest = json.loads((bundle / "manifest.json").read_bytes())
-        return int(datetime.fromisoformat(manifest["finished"]).timestamp())
+        match = _STAMP.fullmatch(manifest["finished"])
+        local, sign, hours, minutes = match.groups() if match else ("", "", "", "")
+        offset_s = (int(hours) * 60 + int(minutes)) * 60 * (-1 if sign == "-" else 1)
+        return calendar.timegm(time.strptime(local, "%Y-%m-%dT%H:%M:%S")) - offset_s
     except (OSError, ValueError, KeyError, TypeError):
         return 0

@@ -28,12 +28,14 @@ PROMPT = re.compile(
       | [\w.-]{1,64}@[\w.-]{1,64}(?![\w.-])[:\s]?[^\s$#]{0,200}\s?[$#]\s   # user@host:dir$
       | \[[\w.-]{1,64}@[\w.-]{1,64}\s[^\]]{0,200}\][$#]\s       # [user@host dir]#
       | \#\s(?=(?:nvidia-smi|dmesg|cat|ls|lspci|ldconfig|journalctl|dpkg|rpm|modinfo|readlink|docker|env|lsmod
-                 |modprobe|dkms|uname|systemctl|ibstat)(?:\s|$))
+                 |modprobe|dkms|uname|systemctl|ibstat|ibv_devinfo|kubectl|crictl|podman|dcgmi|fuser|nvcc)(?:\s|$))
     )
     (?P<command>\S.*)
     """,
     re.VERBOSE,
 )
+COMMENT = re.compile(r"\s+#\s.*$")
+"""What somebody noted behind a command."""
 FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
 PICKLE = b"\x80"
 """How pickles of protocol 2 and later begin; no text does."""
@@ -189,7 +191,7 @@ def _borders(lines: Iterable[str]) -> Iterator[tuple[int, int, str | None]]:
         match = PROMPT.match(line[:1000]) if line[:1] in "$#[(" or "@" in line[:200] else None
         if match:
             in_command = True
-            yield index, index + 1, match["command"].strip()
+            yield index, index + 1, COMMENT.sub("", match["command"]).strip()
         elif FENCE.match(line):
             if fenced and in_command:  # what follows a closed code block is prose again
                 in_command = False

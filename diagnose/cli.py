@@ -121,20 +121,14 @@ def _main(
     pass
 
 
-@app.command()
-def collect(
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--output", help="Archive (.tar.zst, .tar.gz, .tar.xz) or directory.", show_default=False
-        ),
-    ] = None,
-    deadline: Annotated[float, typer.Option(help="Seconds after which no further step is begun.")] = 60.0,
-) -> None:
-    """Gather evidence from this machine into a bundle; its path is the last line of the output."""
-    from diagnose.collecting import collect_bundle
+def _add_collecting() -> None:
+    from diagnose.collect_command import collect, redact
 
-    typer.echo(collect_bundle(out, deadline))
+    app.command()(collect)
+    app.command()(redact)
+
+
+_add_collecting()
 
 
 @app.command()
@@ -152,8 +146,7 @@ def explain(
     from diagnose.explain import explain as explained
 
     report = explained(inputs or [newest_bundle(Path())], rules or [], run)
-    shown = _above(report, min_confidence)
-    write(rendered(shown, format.value, output, everything=all, quiet=quiet), output)
+    write(rendered(_above(report, min_confidence), format.value, output, everything=all, quiet=quiet), output)
     raise typer.Exit(exit_status(report.diagnosis))
 
 
@@ -272,7 +265,9 @@ def compare(
 def _add_rules() -> None:
     from diagnose.rules_command import app as rules_app
 
-    app.add_typer(rules_app, name="rules", help="The rule author's kit: list, show, lint, test, schema.")
+    app.add_typer(
+        rules_app, name="rules", help="The rule author's kit: list, show, new, try, lint, test, coverage, schema."
+    )
 
 
 _add_rules()

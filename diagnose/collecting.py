@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-import socket
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import datetime, timezone
 from pathlib import Path
 
-from collectors.live import Step, collect, default_name
-from collectors.pack import bundle_folder, is_archive, pack
+from collectors.live import Step
+from collectors.live.bundle import Bundle
+from collectors.taking import RequestError, Wanted, say, take_bundle
 from diagnose import __version__
 from kb.errors import InputError
 
 
-def collect_bundle(out: Path | None, deadline_s: float) -> Path:
-    """The path of the bundle that was written. Raises InputError where it can't be written there."""
-    target = out or Path(default_name(socket.gethostname(), datetime.now(timezone.utc)))
+def collect_bundle(
+    out: Path | None,
+    deadline_s: float,
+    wanted: Wanted,
+    then: Callable[[Bundle, Callable[[], bool]], None] | None = None,
+) -> Path:
+    """The path of the bundle that was written. Raises InputError where it can't be; see `take_bundle`."""
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
         with _progress() as tell:
-            folder = collect(bundle_folder(target), version=__version__, progress=tell, deadline_s=deadline_s)
-        return pack(folder, target, remove=True) if is_archive(target) else folder
-    except OSError as error:
-        why = (error.strerror or str(error)).lower()
-        raise InputError(f"could not write the bundle {target}: {why}; name another place with -o") from error
+            return take_bundle(out, deadline_s, wanted, version=__version__, progress=tell, warn=say, then=then)
+    except RequestError as error:
+        raise InputError(str(error)) from error
 
 
 @contextmanager

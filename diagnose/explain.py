@@ -133,7 +133,7 @@ def explain(paths: Sequence[str], rule_directories: Sequence[Path] = (), run: in
             peak_rss_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
             engine=diagnosis.engine,
         ),
-        probes=base.probes,
+        probes=diagnosis.probes,
         differences=differences(case.parts, sick),
         runs={} if run is not None else _runs(case),
         packs=more,

@@ -7,17 +7,17 @@ values become alternatives. A compiled rule keeps what it stands for (`Part`), s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, get_type_hints
 
 from engine.matcher.form import AnyOf, Head, Ref, Rule, Test
 from engine.matcher.form import Pattern as MatcherPattern
 from kb.evidence import Observed
 from kb.facts import fact_type, fields_of, version_key
 from kb.facts.base import VersionMark
-from kb.rule import Cause, FieldTest, Pattern, Patterns, SymptomRule
+from kb.rule import Cause, FieldTest, Pattern, Patterns, Probe, SymptomRule
 from kb.rule import Ref as FieldRef
 
 ORDERINGS = ("lt", "le", "gt", "ge")
@@ -26,10 +26,10 @@ SYMPTOM = "symptom"
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What a compiled rule stands for: a symptom, the requirements of a cause, or one of its clauses."""
+    """What a compiled rule stands for: a symptom, requirements of a cause, a clause, what fills in a command."""
 
     owner: str
-    role: Literal["symptom", "requires", "for", "against", "remedy"]
+    role: Literal["symptom", "requires", "for", "against", "remedy", "fill", "free"]
     name: str = ""
 
 
@@ -57,10 +57,15 @@ def version_fields(kind: str) -> frozenset[str]:
     found = fact_type(kind)
     if found is None:
         return frozenset()
+    stated = {
+        info.alias or name: _marks(info.annotation, info.metadata) for name, info in found.model_fields.items()
+    }
+    derived = {
+        info.alias or name: _marks(get_type_hints(info.wrapped_property.fget, include_extras=True)["return"], ())
+        for name, info in found.model_computed_fields.items()
+    }
     return frozenset(
-        info.alias or name
-        for name, info in found.model_fields.items()
-        if any(isinstance(mark, VersionMark) for mark in _marks(info.annotation, info.metadata))
+        name for name, marks in (stated | derived).items() if any(isinstance(mark, VersionMark) for mark in marks)
     )
 
 
@@ -90,33 +95,38 @@ def _about_value(about: str) -> str | Ref:
     return Ref(binding, field)
 
 
-def compile_cause(cause: Cause, kinds: Set[str] | None = None) -> Compiled:
-    """The rules of a cause: its requirements, and each alternative of each clause joined to them.
-
-    Given the kinds of facts that there are, without the rules that want another one: they can't fire.
-    """
-    rules: list[Rule] = []
-    parts: dict[str, Part] = {}
-    for name, when, unless, part in _parts(cause):
-        if kinds is None or all(pattern.fact in kinds for pattern in (*cause.requires, *when)):
-            rules.append(_rule(name, joined(cause.requires, when), unless))
-            parts[name] = part
-    return Compiled(tuple(rules), parts)
-
-
-def _parts(cause: Cause) -> Iterator[tuple[str, Patterns, Patterns, Part]]:
-    """Name, further patterns, absent patterns and meaning of each rule of a cause."""
-    yield f"{cause.cause} requires", (), (), Part(cause.cause, "requires")
+def compile_cause(cause: Cause) -> Compiled:
+    """The rules of a cause: its requirements, and each alternative of each clause joined to them."""
+    rules = [_rule(f"{cause.cause} requires", cause.requires, ())]
+    parts = {rules[0].name: Part(cause.cause, "requires")}
     for side, clauses in (("for", cause.for_), ("against", cause.against)):
         for clause in clauses:
-            part = Part(cause.cause, side, clause.name)  # type: ignore[arg-type]
             for number, when in enumerate(clause.when or ((),)):
-                yield f"{cause.cause} {side} {clause.name} {number}", when, clause.unless, part
+                name = f"{cause.cause} {side} {clause.name} {number}"
+                rules.append(_rule(name, joined(cause.requires, when), clause.unless))
+                parts[name] = Part(cause.cause, side, clause.name)  # type: ignore[arg-type]
     for place, remedy in enumerate(cause.remedies):
         for number, when in enumerate(remedy.when or ((),)):
             if remedy.when or remedy.unless:
-                part = Part(cause.cause, "remedy", str(place))
-                yield f"{cause.cause} remedy {place} {number}", when, remedy.unless, part
+                name = f"{cause.cause} remedy {place} {number}"
+                rules.append(_rule(name, joined(cause.requires, when), remedy.unless))
+                parts[name] = Part(cause.cause, "remedy", str(place))
+    return Compiled(tuple(rules), parts)
+
+
+def compile_probe(probe: Probe) -> Compiled:
+    """The rules that find what the words of a probe's commands stand for, and whether it interrupts nothing."""
+    rules, parts = [], {}
+    for number, when in enumerate(probe.free_when):
+        name = f"probe {probe.id} free {number}"
+        rules.append(_rule(name, when, ()))
+        parts[name] = Part(probe.id, "free")
+    for place, filling in enumerate(probe.fill):
+        for number, when in enumerate(filling.when):
+            name = f"probe {probe.id} {place} {number}"
+            rules.append(_rule(name, when, filling.unless))
+            parts[name] = Part(probe.id, "fill", str(place))
+    return Compiled(tuple(rules), parts)
 
 
 def joined(requires: Patterns, when: Patterns) -> Patterns:
@@ -132,10 +142,10 @@ def joined(requires: Patterns, when: Patterns) -> Patterns:
 
 
 def compile_all(
-    causes: Iterable[Cause], symptoms: Iterable[SymptomRule], kinds: Set[str] | None = None
+    causes: Iterable[Cause], symptoms: Iterable[SymptomRule], probes: Iterable[Probe] = ()
 ) -> Compiled:
-    """The rules of all symptoms and causes together; `kinds` as for one cause."""
-    compiled = [*map(compile_symptom, symptoms), *(compile_cause(cause, kinds) for cause in causes)]
+    """The rules of all symptoms, causes and probes together."""
+    compiled = [*map(compile_symptom, symptoms), *map(compile_cause, causes), *map(compile_probe, probes)]
     parts: dict[str, Part] = {}
     for one in compiled:
         parts.update(one.parts)
@@ -187,10 +197,10 @@ class Encoder:
     """By kind, field and source of each; compiled when a fact of the kind is met, since most never are."""
 
     @classmethod
-    def of(cls, causes: Iterable[Cause], symptoms: Iterable[SymptomRule]) -> Encoder:
+    def of(cls, causes: Iterable[Cause], symptoms: Iterable[SymptomRule], probes: Iterable[Probe] = ()) -> Encoder:
         """The encoder for these rules."""
         found: dict[str, dict[tuple[str, str], None]] = {}
-        for pattern in _all_patterns(causes, symptoms):
+        for pattern in _all_patterns(causes, symptoms, probes):
             for test in pattern.tests:
                 if test.op == "matches":
                     for value in test.values:
@@ -213,7 +223,14 @@ class Encoder:
 _compiled = cache(re.compile)
 
 
-def _all_patterns(causes: Iterable[Cause], symptoms: Iterable[SymptomRule]) -> Iterable[Pattern]:
+def _all_patterns(
+    causes: Iterable[Cause], symptoms: Iterable[SymptomRule], probes: Iterable[Probe]
+) -> Iterable[Pattern]:
+    for probe in probes:
+        yield from (pattern for when in probe.free_when for pattern in when)
+        for filling in probe.fill:
+            yield from (pattern for when in filling.when for pattern in when)
+            yield from filling.unless
     for symptom in symptoms:
         yield from (pattern for when in symptom.when for pattern in when)
         yield from symptom.unless

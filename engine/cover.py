@@ -8,6 +8,7 @@ its root.
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from engine.result import Finding, Hypothesis, Rival, SymptomSeen
 from engine.weigh import CONCLUSIVE, standing
@@ -15,10 +16,16 @@ from kb.evidence import Observed
 from kb.rule import Verdict
 
 STANDING: tuple[Verdict, ...] = ("confirmed", "likely")
-CURVE_MIDDLE = 6
-CURVE_WIDTH = 12
-CONFIRMED_SCORE = 24
-CONTRADICTORY_SCORE = 0
+CURVE_MIDDLE = -10
+CURVE_WIDTH = 16
+"""In decibans; benchmarks/calibrate.py fits them, and the two below, to cases that no rule was made with."""
+CONFIRMED_SCORE = 12
+"""What is settled counts at least so much, or at most the mirror of it: the curve makes 0.96 and 0.04 of them."""
+UNDECIDED = 0.26
+"""How often it is true that nobody could tell from the evidence, where we can't."""
+CONTRADICTORY_SCORE = -18
+HELD_BACK = 0.5
+"""What is only possible is given with this share of what the curve says: below likely nobody is accused."""
 DOUBT = 5
 """Decibans that a contradiction between sources takes from what rests on either of them."""
 FOLLOWS = 0.45
@@ -28,22 +35,32 @@ SET_ASIDE = 0.3
 
 
 def confidence(hypothesis: Hypothesis, doubted: Container[Observed] = frozenset()) -> float:
-    """The probability that stands for a ledger, between 0 and 1.
+    """The probability that a hypothesis is right, between 0 and 1.
 
-    One curve for all: 1 / (1 + 10^((6 - score) / 12)). A score of +10 is 0.68, +20 is 0.94. A conclusive
-    line stands for a score of at least 24 (0.97) or at most -24; a contradiction for 0. What rests on facts that
-    another source contradicts (`doubted`) counts DOUBT decibans less.
+    What rests on facts that another source contradicts (`doubted`) counts DOUBT decibans less. That the evidence
+    can't tell (a state and a fallback) is given with how often that is so, whatever its ledger.
     """
-    score = hypothesis.score
-    if hypothesis.verdict == "confirmed":
+    if hypothesis.cause.fallback and hypothesis.cause.kind == "state":
+        return UNDECIDED
+    in_doubt = doubted and any(root in doubted for one in _rests_on(hypothesis) for root in one.roots())
+    return stated(hypothesis.verdict, hypothesis.score, DOUBT if in_doubt else 0)
+
+
+def stated(verdict: Verdict, score: int, doubt: int = 0) -> float:
+    """The probability that stands for a verdict and a score, less `doubt`; all in decibans.
+
+    One curve for all: 1 / (1 + 10^((CURVE_MIDDLE - score) / CURVE_WIDTH)). A conclusive line stands for a score of
+    at least CONFIRMED_SCORE or at most its mirror, a contradiction for CONTRADICTORY_SCORE; and of a cause that is
+    not likely HELD_BACK of it is given.
+    """
+    if verdict == "confirmed":
         score = max(CONFIRMED_SCORE, min(score, CONCLUSIVE))
-    elif hypothesis.verdict == "ruled-out":
-        score = min(-CONFIRMED_SCORE, score)
-    elif hypothesis.verdict == "contradictory":
+    elif verdict == "ruled-out":
+        score = min(2 * CURVE_MIDDLE - CONFIRMED_SCORE, score)
+    elif verdict == "contradictory":
         score = CONTRADICTORY_SCORE
-    if doubted and any(root in doubted for one in _rests_on(hypothesis) for root in one.roots()):
-        score -= DOUBT
-    return 1 / (1 + 10 ** ((CURVE_MIDDLE - score) / CURVE_WIDTH))
+    share = HELD_BACK if verdict in {"possible", "unlikely"} else 1
+    return share / (1 + 10 ** ((CURVE_MIDDLE - score + doubt) / CURVE_WIDTH))
 
 
 def _rests_on(hypothesis: Hypothesis) -> Iterator[Observed]:
@@ -64,6 +81,7 @@ def cover(
     explained = {id(one): _explains(one, symptoms) for one in ranked}
     given_way = _given_way(ranked, explained)
     roots = _roots(ranked, given_way)
+    rivals = _Rivals(ranked, explained)
     findings = [
         Finding(
             hypothesis=one,
@@ -72,13 +90,23 @@ def cover(
             subjects=(one.about,),
             consequence_of=roots.get(one.cause.cause) if one.verdict in STANDING else None,
             yields_to=given_way.get(id(one)),
-            rivals=_rivals(one, ranked, explained),
+            rivals=rivals.of(one),
         )
         for one in ranked
     ]
     reported = [finding for finding in findings if _reported(finding)]
+    if not any(finding.verdict in STANDING for finding in reported):
+        findings = [_as_last_resort(finding) for finding in findings]
+        reported = [finding for finding in findings if _reported(finding)]
     weaker = tuple(finding for finding in findings if not _reported(finding))
     return tuple(_in_order(reported)), weaker
+
+
+def _as_last_resort(finding: Finding) -> Finding:
+    """That the evidence can't tell is so where nothing else stands, whatever speaks against it."""
+    if not (finding.cause.kind == "state" and finding.cause.fallback):
+        return finding
+    return replace(finding, hypothesis=replace(finding.hypothesis, verdict="likely"))
 
 
 def _most(one: Hypothesis, given_way: Mapping[int, str], roots: Mapping[str, str]) -> float:
@@ -118,32 +146,40 @@ def _roots(ranked: Sequence[Hypothesis], given_way: Mapping[int, str]) -> dict[s
     }
 
 
-def _rivals(
-    one: Hypothesis, ranked: Sequence[Hypothesis], explained: Mapping[int, tuple[str, ...]]
-) -> tuple[Rival, ...]:
-    mine = set(explained[id(one)])
-    rivals: dict[str, Rival] = {}
-    for other in ranked:
-        cause = other.cause.cause
-        related = cause in one.cause.leads_to or one.cause.cause in other.cause.leads_to
-        if (
-            cause not in rivals
-            and cause != one.cause.cause
-            and not related
-            and other.verdict != "ruled-out"
-            and not mine.isdisjoint(explained[id(other)])
-        ):
-            rivals[cause] = Rival(cause, other.cause.title, other.verdict, _margin(one, other))
-    return tuple(rivals.values())
+class _Rivals:
+    """The rivals of each hypothesis: the strongest that is not ruled out of each cause that explains the same."""
+
+    def __init__(self, ranked: Sequence[Hypothesis], explained: Mapping[int, tuple[str, ...]]) -> None:
+        leaders: dict[str, Hypothesis] = {}
+        for one in ranked:
+            if one.verdict != "ruled-out":
+                leaders.setdefault(one.cause.cause, one)
+        self._leaders = [(one, standing(one), _level(one)) for one in leaders.values()]
+        self._explained = explained
+        self._found: dict[tuple[str, int, int], tuple[Rival, ...]] = {}
+
+    def of(self, one: Hypothesis) -> tuple[Rival, ...]:
+        """Its rivals, strongest first; the same for all hypotheses of one cause that are equally strong."""
+        key = one.cause.cause, standing(one), _level(one)
+        if key not in self._found:
+            self._found[key] = tuple(self._rivals(one, *key))
+        return self._found[key]
+
+    def _rivals(self, one: Hypothesis, cause: str, own: int, level: int) -> Iterator[Rival]:
+        mine = set(self._explained[id(one)])
+        for other, stands, reaches in self._leaders:
+            name = other.cause.cause
+            related = name == cause or name in one.cause.leads_to or cause in other.cause.leads_to
+            if not related and not mine.isdisjoint(self._explained[id(other)]):
+                yield Rival(name, other.cause.title, other.verdict, _margin(own - stands, level - reaches))
 
 
-def _margin(one: Hypothesis, other: Hypothesis) -> int:
+def _level(hypothesis: Hypothesis) -> int:
+    return hypothesis.score + CONCLUSIVE if hypothesis.verdict == "confirmed" else standing(hypothesis)
+
+
+def _margin(ahead: int, difference: int) -> int:
     """Decibans between them; what stands before is ahead, even where the sum alone says otherwise."""
-
-    def level(hypothesis: Hypothesis) -> int:
-        return hypothesis.score + CONCLUSIVE if hypothesis.verdict == "confirmed" else standing(hypothesis)
-
-    ahead, difference = standing(one) - standing(other), level(one) - level(other)
     return max(difference, 1) if ahead > 0 else min(difference, -1) if ahead < 0 else 0
 
 

@@ -31,6 +31,8 @@ class LedgerLine:
     """The probe that would tell, where the truth is unknown."""
     unknown: str = ""
     """Why the truth is unknown: which fact kinds were not looked for, or which field is not known."""
+    told_by: tuple[str, ...] = ()
+    """The fact kinds that would tell, where the truth is unknown."""
     could_add: int = 0
     """Decibans between its being true and its being false: what asking could move."""
 
@@ -154,3 +156,5 @@ class Diagnosis:
     """Causes that were not proposed at all: id → which requirement did not match, or was not looked for."""
     parts: tuple[str, ...] = ()
     """The names of the parts (machines) that the evidence was divided into; none where it is one."""
+    probes: Mapping[str, Probe] = field(default_factory=dict)
+    """All probes by their ids, as they are for this evidence."""

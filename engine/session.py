@@ -8,33 +8,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
-from engine.advise import first_tests, next_tests, with_remedies
-from engine.compile import Encoder, compile_all
+from engine.advise import as_of_here, first_tests, next_tests, with_remedies
 from engine.cover import cover
-from engine.coverage import DERIVED
-from engine.matcher import infer
-from engine.matcher.form import Inference
+from engine.passes import Common, Order, Pass, Prepared
 from engine.result import Contradiction, Diagnosis, Finding, Hypothesis, SymptomSeen
-from engine.weigh import MACHINE, NOT_LOOKED, Evidence, Matches, hypotheses, standing
+from engine.weigh import MACHINE, NOT_LOOKED, Matches, hypotheses, standing
 from kb.evidence import Looked, Observed, Reading, Source, Unread
 from kb.facts import fields_of
 from kb.facts.conclusion import Disagreement, Outcome, Symptom
 from kb.rule import Cause, RuleBase, SymptomRule
 
 OUTCOME = "outcome"
-
-
-@dataclass(frozen=True, slots=True)
-class _Pass:
-    """What one run of the matcher came to."""
-
-    memory: tuple[Observed, ...]
-    evidence: Evidence
-    engine: str
-    firings: int
 
 
 def assess(base: RuleBase, readings: Iterable[Reading], *, engine: str = "auto") -> Diagnosis:
@@ -57,14 +43,24 @@ def assess_parts(base: RuleBase, parts: Mapping[str, Iterable[Reading]], *, engi
     late = [cause for cause in base.causes.values() if _speaks_of_outcome(cause)]
     looked = tuple(reading for reading in readings if isinstance(reading, Looked))
 
-    passes: dict[str, _Pass] = {}
+    prepared = Prepared.of(early, base.symptoms.values(), base.probes.values())
+    order = _order()
+    common = Common(prepared, sorted(everywhere, key=order), order, engine) if len(parts) > 1 else None
+    observed: list[Observed] = []
+    passes: dict[str, Pass] = {}
     symptoms: dict[tuple[str, str], SymptomSeen] = {}
     proposed: dict[object, tuple[Hypothesis, Matches]] = {}
     declined: list[Mapping[str, str]] = []
     for name, part in sorted(parts.items()):
-        one = _run(early, base.symptoms.values(), *_divided(part), engine)
+        facts, of_part = _divided(part, order)
+        if common is None:
+            one = prepared.run(facts, of_part, engine)
+        else:
+            one = common.run([fact for fact in facts if fact not in everywhere], of_part)
         passes[name] = one
-        for symptom in _symptoms(base.symptoms, one):
+        known = [*facts, *one.symptoms]
+        observed += known
+        for symptom in _symptoms(base.symptoms, known):
             about = _of_part(symptom.about, name, symptom.evidence, everywhere)
             symptoms.setdefault((symptom.rule.symptom, about), replace(symptom, about=about))
         found, not_proposed = hypotheses(early, one.evidence)
@@ -72,25 +68,27 @@ def assess_parts(base: RuleBase, parts: Mapping[str, Iterable[Reading]], *, engi
         for hypothesis in found:
             _keep_stronger(proposed, _of_its_part(hypothesis, name, everywhere), one.evidence.matches)
     seen = tuple(symptoms.values())
-    matches_of = {id(hypothesis): matches for hypothesis, matches in proposed.values()}
+    matches_of = {_name(hypothesis): matches for hypothesis, matches in proposed.values()}
     reported, _ = cover([hypothesis for hypothesis, _ in proposed.values()], seen)
 
-    memory = tuple(dict.fromkeys(observed for one in passes.values() for observed in one.memory))
+    memory = tuple(dict.fromkeys(observed))
     given = any(isinstance(one.fact, Outcome) for one in memory)  # examples of rules may state it
     outcome = () if given else (_outcome(reported, seen),)
-    last = _run(late, (), (*memory, *outcome), looked, engine)
+    last = Prepared.of(late, (), ()).run((*memory, *outcome), looked, engine)
     judged, declined_late = hypotheses(late, last.evidence)
-    matches_of |= {id(hypothesis): last.evidence.matches for hypothesis in judged}
+    matches_of |= {_name(hypothesis): last.evidence.matches for hypothesis in judged}
     doubted = {root for one in memory if isinstance(one.fact, Disagreement) for root in one.roots()}
     reported, weaker = cover((*(hypothesis for hypothesis, _ in proposed.values()), *judged), seen, doubted)
 
     complete = next(iter(passes.values())).evidence.coverage.complete
+    probes = as_of_here(base.probes, [one.evidence.matches for one in passes.values()])
     return Diagnosis(
         symptoms=_with_explanations(seen, reported),
-        findings=tuple(with_remedies(one, matches_of[id(one.hypothesis)]) for one in reported),
+        findings=tuple(with_remedies(one, matches_of[_name(one.hypothesis)]) for one in reported),
         weaker=weaker,
-        next_tests=next_tests(base.probes, (*reported, *weaker))
-        or first_tests(base.probes, _open(base, reported), complete),
+        next_tests=next_tests(probes, (*reported, *weaker), complete)
+        or first_tests(probes, _open(base, reported), base.symptoms, complete),
+        probes=probes,
         contradictions=_contradictions(memory),
         observed=memory,
         looked=looked,
@@ -102,10 +100,11 @@ def assess_parts(base: RuleBase, parts: Mapping[str, Iterable[Reading]], *, engi
     )
 
 
-def _divided(part: Iterable[Reading]) -> tuple[tuple[Observed, ...], tuple[Looked, ...]]:
+def _divided(part: Iterable[Reading], order: Order) -> tuple[list[Observed], list[Looked]]:
+    """The observations of a part, each once and in order, and its statements of what was looked for."""
     readings = list(part)
-    facts = _sorted(reading for reading in readings if isinstance(reading, Observed))
-    return facts, tuple(reading for reading in readings if isinstance(reading, Looked))
+    facts = dict.fromkeys(reading for reading in readings if isinstance(reading, Observed))
+    return sorted(facts, key=order), [reading for reading in readings if isinstance(reading, Looked)]
 
 
 def _in_all(parts: Mapping[str, Iterable[Reading]]) -> frozenset[Observed]:
@@ -126,11 +125,16 @@ def _of_its_part(hypothesis: Hypothesis, name: str, everywhere: Container[Observ
     return hypothesis if about == hypothesis.about else replace(hypothesis, about=about)
 
 
+def _name(hypothesis: Hypothesis) -> tuple[str, str]:
+    """What no two hypotheses of a diagnosis have in common."""
+    return hypothesis.cause.cause, hypothesis.about
+
+
 def _keep_stronger(
     kept: dict[object, tuple[Hypothesis, Matches]], hypothesis: Hypothesis, matches: Matches
 ) -> None:
     """Of what two parts propose about the same thing, the stronger hypothesis is kept."""
-    key = hypothesis.cause.cause, hypothesis.about
+    key = _name(hypothesis)
     if key not in kept or standing(hypothesis) > standing(kept[key][0]):
         kept[key] = hypothesis, matches
 
@@ -156,64 +160,27 @@ def _open(base: RuleBase, reported: Sequence[Finding]) -> list[Cause]:
     return [cause for cause in base.causes.values() if cause.kind == "fault"]
 
 
-def _sorted(facts: Iterable[Observed]) -> tuple[Observed, ...]:
-    """Each observation once, in an order that depends on nothing but what they say."""
+def _order() -> Order:
+    """An order of observations that depends on nothing but what they say; each is looked at once."""
+    known: dict[Observed, tuple[str, str, str, int, int]] = {}
 
-    def key(one: Observed) -> tuple[str, str, str, int, int]:
-        fields = json.dumps(fields_of(one.fact), sort_keys=True)
-        return one.fact.kind, fields, one.source.path, one.source.line, one.source.end_line
+    def order(one: Observed) -> tuple[str, str, str, int, int]:
+        if one not in known:
+            fields = json.dumps(fields_of(one.fact), sort_keys=True)
+            known[one] = one.fact.kind, fields, one.source.path, one.source.line, one.source.end_line
+        return known[one]
 
-    return tuple(sorted(dict.fromkeys(facts), key=key))
+    return order
 
 
 def _speaks_of_outcome(cause: Cause) -> bool:
     return any(pattern.fact == OUTCOME for pattern in cause.requires)
 
 
-def _run(
-    causes: Sequence[Cause],
-    symptoms: Iterable[SymptomRule],
-    facts: Sequence[Observed],
-    looked: Sequence[Looked],
-    engine: str,
-) -> _Pass:
-    symptoms = list(symptoms)
-    compiled = compile_all(causes, symptoms, DERIVED | {one.fact.kind for one in facts})
-    encoder = Encoder.of(causes, symptoms)
-    encoded: list[Mapping[str, Any]] = [encoder.encode(one) for one in facts]
-    inference = infer(compiled.rules, encoded, engine=engine)  # type: ignore[arg-type]
-    memory = _with_symptoms(inference, facts)
-    return _Pass(
-        memory=memory,
-        evidence=Evidence.of(
-            Matches.of(compiled.parts, inference.firings, memory), looked, memory, inference.facts
-        ),
-        engine=inference.engine,
-        firings=len(inference.firings),
-    )
-
-
-def _with_symptoms(inference: Inference, facts: Sequence[Observed]) -> tuple[Observed, ...]:
-    """The facts, followed by the symptoms in the matcher's order, each resting on the facts that showed it."""
-    basis: dict[int, dict[Observed, None]] = {}
-    for firing in inference.firings:
-        if firing.derived is not None:
-            bound = [facts[index] for _, index in firing.bindings if index < len(facts)]
-            basis.setdefault(firing.derived, {}).update(dict.fromkeys(bound))
-    derived = []
-    for index in range(len(facts), len(inference.facts)):
-        shown = tuple(basis.get(index, ()))
-        values = inference.facts[index]
-        fact = Symptom(id=str(values["id"]), about=str(values.get("about", MACHINE)))
-        source = shown[0].source if shown else Source("", 0, 0, "")
-        derived.append(Observed(fact, source, shown))
-    return (*facts, *derived)
-
-
-def _symptoms(rules: Mapping[str, SymptomRule], run: _Pass) -> tuple[SymptomSeen, ...]:
+def _symptoms(rules: Mapping[str, SymptomRule], known: Iterable[Observed]) -> tuple[SymptomSeen, ...]:
     return tuple(
         SymptomSeen(rules[one.fact.id], one.fact.about, rules[one.fact.id].says, one.basis)
-        for one in run.memory
+        for one in known
         if isinstance(one.fact, Symptom) and one.fact.id in rules
     )
 

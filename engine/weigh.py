@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from engine.compile import Part
-from engine.coverage import Coverage
+from engine.coverage import Coverage, Doubt
 from engine.matcher.form import Firing
 from engine.result import Hypothesis, LedgerLine
-from kb.evidence import Looked, Observed
+from kb.evidence import Observed
 from kb.facts import fields_of
 from kb.rule import DECIBANS, LIKELY, PRIORS, UNLIKELY, Cause, Clause, Verdict, Weight
 
@@ -67,18 +67,6 @@ class Evidence:
     coverage: Coverage
     encoded: Mapping[int, Mapping[str, Any]]
     """By the identity of the observation."""
-
-    @classmethod
-    def of(
-        cls,
-        matches: Matches,
-        looked: Iterable[Looked],
-        memory: Sequence[Observed],
-        facts: Sequence[Mapping[str, Any]],
-    ) -> Evidence:
-        """The evidence of a run over the facts of `memory`, which were compared in the form of `facts`."""
-        encoded = {id(one): fact for one, fact in zip(memory, facts, strict=True)}
-        return cls(matches, Coverage.of(looked, facts), encoded)
 
     def bound(self, bindings: Mapping[str, Observed]) -> dict[str, Mapping[str, Any]]:
         """The facts of these bindings as they were compared."""
@@ -147,11 +135,11 @@ def _line(
 ) -> LedgerLine:
     if found:
         doubts = evidence.coverage.why_unsure(clause.unless, [evidence.bound(match) for match in found])
-        sure = [match for match, doubt in zip(found, doubts, strict=True) if not doubt]
-        truth, why, found = ("true", "", sure) if sure else ("unknown", doubts[0], found)
+        sure = [match for match, doubt in zip(found, doubts, strict=True) if not doubt.why]
+        truth, doubt, found = ("true", Doubt(), sure) if sure else ("unknown", doubts[0], found)
     else:
-        why = evidence.coverage.why_unknown(clause, cause.requires, evidence.bound(bindings))
-        truth = "unknown" if why else "false"
+        doubt = evidence.coverage.why_unknown(clause, cause.requires, evidence.bound(bindings))
+        truth = "unknown" if doubt.why else "false"
     sign = 1 if side == "for" else -1
     weight = {"true": clause.weight, "false": clause.otherwise, "unknown": None}[truth]
     return LedgerLine(
@@ -163,7 +151,8 @@ def _line(
         says=filled(clause.says, found[0] if found else bindings, unknown=UNKNOWN),
         evidence=_evidence(found, bindings, clause) if truth == "true" else (),
         ask=clause.ask if truth == "unknown" else None,
-        unknown=why,
+        unknown=doubt.why,
+        told_by=doubt.kinds,
         could_add=decibans(clause.weight) + decibans(clause.otherwise) if truth == "unknown" else 0,
     )
 

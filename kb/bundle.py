@@ -22,6 +22,8 @@ class Artifact(BaseModel):
     outcome: Literal["ok", "absent", "no-permission", "timed-out", "failed", "interrupted", "skipped"] = "ok"
     exit_code: int | None = None
     error: str | None = None
+    note: str | None = None
+    """What was left out of it."""
     started: str | None = None
     """ISO 8601 with offset."""
     seconds: float | None = None
@@ -38,6 +40,8 @@ class Bundle(BaseModel):
     schema_: Literal["diagnose.bundle/1"] = "diagnose.bundle/1"
     version: str = ""
     host: str | None = None
+    view: str | None = None
+    """Whose files were read: this system's, or those of another root, such as a host's in a container."""
     started: str | None = None
     finished: str | None = None
     artifacts: tuple[Artifact, ...] = ()

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, cast
 
 from kb.facts.base import Fact
 
@@ -38,6 +38,17 @@ class Observed:
     fact: Fact
     source: Source
     basis: tuple[Observed, ...] = ()
+    _hash: int | None = field(default=None, init=False, repr=False, compare=False)
+
+    def __hash__(self) -> int:
+        # Kept once it is known: what was combined from a thousand ranks is looked up for each machine.
+        if self._hash is None:
+            object.__setattr__(self, "_hash", hash((self.fact, self.source, self.basis)))
+        return cast("int", self._hash)
+
+    def __reduce__(self) -> tuple[type[Observed], tuple[Fact, Source, tuple[Observed, ...]]]:
+        # Without the hash, which is another one in another process.
+        return type(self), (self.fact, self.source, self.basis)
 
     def roots(self) -> tuple[Observed, ...]:
         """The observations at the bottom: those that were read, not combined. Each once, in order."""

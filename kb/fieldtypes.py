@@ -65,7 +65,7 @@ def field_types(kind: str) -> dict[str, FieldType]:
 
 def _returned(prop: Any) -> Any:
     """What a computed field gives, by its annotation: pydantic resolves it only when the type is first built."""
-    return get_type_hints(prop.fget).get("return")
+    return get_type_hints(prop.fget, include_extras=True).get("return")
 
 
 def _field_type(annotation: Any, metadata: list[Any], *, required: bool) -> FieldType:

@@ -31,6 +31,8 @@ class GpuModel(NamedTuple):
     tier: Tier
     board: Board | None
     """None for a model that is sold as card and as module, and whose name does not tell."""
+    capability: str
+    """Compute capability, `8.9`."""
 
 
 @cache
@@ -67,6 +69,7 @@ def _models() -> dict[tuple[str, ...], GpuModel]:
             cast("Architecture", row["architecture"]),
             cast("Tier", row["tier"]),
             cast("Board", row["board"]) if row["board"] else None,
+            row["capability"],
         )
         for row in rows("gpu_models.csv")
         for model in row["models"].split(";")

@@ -28,15 +28,23 @@ class Defect:
     """Of the GPUs that have it; any where there is none."""
     tiers: tuple[str, ...] = ()
     machine: str | None = None
+    built_before: str | None = None
+    """Builds with this CUDA or a newer one don't have it."""
     setting: tuple[str, str | None] | None = None
     """Name and value; any value where it is None."""
     hang: bool = False
     workaround: str | None = None
 
-    def has(self, version: str) -> bool:
-        """Whether a release is one of those with the defect."""
+    def has(self, version: str, cuda: str | None = None) -> bool:
+        """Whether a release, built with that CUDA where it is known, is one of those with the defect."""
         key, since, before = (version_key(one) for one in (version, self.since, self.before))
-        return key is not None and since is not None and before is not None and since <= key < before
+        if key is None or since is None or before is None or not since <= key < before:
+            return False
+        built, free = version_key(cuda or ""), version_key(self.built_before or "")
+        return built is None or free is None or built < free
+
+
+_OPTIONAL = ("cuda", "machine", "built_before", "hang", "workaround")
 
 
 @cache
@@ -52,7 +60,7 @@ def defects() -> tuple[Defect, ...]:
             tiers=tuple(entry.get("gpus", {}).get("tier", ())),
             setting=(entry["setting"]["name"], entry["setting"].get("value")) if "setting" in entry else None,
             **{key: entry[key] for key in ("title", "since", "before", "fit", "source")},
-            **{key: entry[key] for key in ("cuda", "machine", "hang", "workaround") if key in entry},
+            **{key: entry[key] for key in _OPTIONAL if key in entry},
         )
         for name, entry in entries("nccl_defects.yaml").items()
     )

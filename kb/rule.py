@@ -37,6 +37,7 @@ __all__ = [
     "Disruption",
     "Example",
     "FieldTest",
+    "Filling",
     "Operator",
     "Overridden",
     "Override",
@@ -236,17 +237,31 @@ class SymptomRule(Model):
     says: str
 
 
+class Filling(Model):
+    """Words in the commands of a probe that stand for what the facts tell."""
+
+    when: Alternatives
+    unless: Patterns = ()
+    words: dict[str, str]
+    """Each word (THE-PEER) with the text that takes its place, `{binding.field}` filled in; where that is not
+    known, or no plain word of a shell, the word stays for a person to fill in."""
+
+
 class Probe(Model):
     """A next test: what to run, what it would tell, and what it costs."""
 
     id: str
     title: str
     run: Texts
+    fill: Annotated[tuple[Filling, ...], BeforeValidator(_tuple_of)] = ()
+    """The first that matches and knows a word fills it in."""
     covers: Texts
     """Fact kinds that its output brings."""
     gives: str
     """How to read the outcome, in one sentence."""
     disrupts: Disruption = "none"
+    free_when: Alternatives = ()
+    """Where these patterns match, it interrupts nothing any more: the job has ended that would be."""
     risk: Risk = "none"
     seconds: int = 5
     root: bool = False

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, get_origin
 from kb.examples import LOOKED, PARTLY
 from kb.facts import fact_types
 from kb.fieldtypes import Base, FieldType, field_types
-from kb.rule import Cause, Changes, Clause, Example, Override, Pattern, Probe, Remedy, SymptomRule
+from kb.rule import Cause, Changes, Clause, Example, Filling, Override, Pattern, Probe, Remedy, SymptomRule
 from kb.vocabulary import vocabulary
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ _PARTS: dict[type[BaseModel], str] = {
     Remedy: "remedy",
     Example: "example",
     Changes: "changes",
+    Filling: "filling",
 }
 _IDS = {
     "cause": "cause_id",

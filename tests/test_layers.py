@@ -19,6 +19,7 @@ MAY_IMPORT = {
     "collectors/readers": ("collectors.readers", "kb"),
     "collectors/combiners": ("collectors.combiners", "kb"),
     "collectors/live": ("collectors.live",),
+    "collectors/probes": ("collectors.probes", "collectors.live"),
 }
 
 
@@ -86,15 +87,33 @@ def test_readers_and_combiners_do_no_input_or_output():
 
 
 def test_live_collection_needs_the_standard_library_alone():
-    """It must run on a machine where nothing can be installed."""
+    """It must run on a machine where nothing can be installed; two children do without what is not there."""
+    wrong = {
+        f"{path.relative_to(ROOT)}: {name.split('.')[0]}"
+        for path in (*modules("collectors/live"), *(ROOT / "collectors/probes").glob("*.py"))
+        for name in imported(path)
+        if not name.startswith(("collectors.live", "collectors.probes"))
+        and name.split(".")[0] not in sys.stdlib_module_names
+    }
+
+    assert wrong == {"collectors/live/sampling.py: pynvml", "collectors/live/target_python.py: torch"}
+
+
+def test_what_a_probe_runs_in_the_jobs_python_needs_torch_at_most():
+    """Its scripts know nothing of this program; each other they know by names that nothing else has."""
+    folder = ROOT / "collectors/probes/children"
+    scripts = {path.stem for path in folder.glob("*.py")}
     wrong = [
         f"{path.relative_to(ROOT)}: {name}"
-        for path in modules("collectors/live")
+        for path in modules("collectors/probes/children")
         for name in imported(path)
-        if not name.startswith("collectors.live") and name.split(".")[0] not in sys.stdlib_module_names
+        if name.split(".")[0] not in sys.stdlib_module_names | scripts | {"torch"}
     ]
 
     assert wrong == []
+    assert all(name.startswith("probe_") for name in scripts)
+    for path in modules("collectors/probes/children"):
+        ast.parse(path.read_text(), feature_version=(3, 8))  # of the oldest torch in use
 
 
 def test_only_the_fence_imports_durable_rules():

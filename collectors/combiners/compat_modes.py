@@ -9,11 +9,11 @@ from kb.evidence import Reading
 from kb.facts import version_key
 from kb.facts.compatibility import CudaCompatMode
 from kb.facts.driver import KernelModule, NvidiaSmi, ResolvedLibrary
-from kb.facts.environment import TorchBuild
+from kb.facts.environment import CudaToolkit, TorchBuild
 
 
 def combine(facts: Facts) -> Iterator[Reading]:
-    """CudaCompatMode `forward` for a newer libcuda before the driver's; `minor-version` for a newer runtime."""
+    """CudaCompatMode `forward` for a newer libcuda before the driver's; `minor-version` for a newer toolkit."""
     modules = [(module, seen) for module, seen in facts.of(KernelModule) if _runs(module)]
     for library, seen in facts.of(ResolvedLibrary):
         if library.origin != "cuda-compat" or library.soname != "libcuda.so.1" or not library.version:
@@ -30,15 +30,17 @@ def combine(facts: Facts) -> Iterator[Reading]:
 
 def _minor(facts: Facts) -> Iterator[Reading]:
     tools = [(smi, seen) for smi, seen in facts.of(NvidiaSmi) if smi.cuda_version]
-    for torch, seen in facts.of(TorchBuild):
+    runtimes = [(torch.cuda, seen) for torch, seen in facts.of(TorchBuild)]
+    runtimes += [(toolkit.version, seen) for toolkit, seen in facts.of(CudaToolkit)]
+    for runtime, seen in runtimes:
         for smi, of_smi in tools:
-            newer = _key(torch.cuda) > _key(smi.cuda_version) > 0
-            if newer and _major(torch.cuda) == _major(smi.cuda_version):
+            newer = _key(runtime) > _key(smi.cuda_version) > 0
+            if newer and _major(runtime) == _major(smi.cuda_version):
                 fact = CudaCompatMode(
                     mode="minor-version",
                     driver=smi.driver_version,
                     driver_cuda=smi.cuda_version,
-                    container_cuda=torch.cuda,
+                    container_cuda=runtime,
                     said_by="comparison",
                 )
                 yield derived(fact, [seen, of_smi])

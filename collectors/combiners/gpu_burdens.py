@@ -31,6 +31,9 @@ _MANY_LINK_ERRORS = 10
 _IDLE_PERCENT = 5
 _FAR_BELOW = 0.7
 """Of the default power limit; a little below is common practice for quiet and efficiency."""
+_CAPPED_ELSEWHERE = 0.7
+"""Of the limit in force, at most drawn under full load: nearer to it, the cap is the limit's own."""
+_BUSY_PERCENT = 90
 
 
 def combine(facts: Facts) -> Iterator[Reading]:
@@ -94,6 +97,7 @@ def _held_down(facts: Facts) -> Cases:
             "heat" if throttle.hw_thermal or throttle.sw_thermal
             else "power-brake" if throttle.hw_power_brake
             else "slowdown" if throttle.hw_slowdown
+            else "capped-below-limit" if power is not None and _is_capped_elsewhere(throttle, power)
             else "lowered-limit" if throttle.sw_power_cap and lowered
             else None
         )  # fmt: skip
@@ -108,6 +112,8 @@ def _held_down(facts: Facts) -> Cases:
                 power.bdf, power.index, drawn, at_limit=bool(power.at_limit), limit_w=power.limit_w,
                 default_limit_w=power.default_limit_w, far_below=far,
             )  # fmt: skip
+        if power is not None and drawn is not None and reason == "capped-below-limit":
+            cases.add(power.bdf, power.index, drawn, draw_w=power.draw_w, limit_w=power.limit_w)
     for xid, seen in facts.of(XidEvent):
         if xid.boot == "this" and xid.group == "power":
             cases.add(xid.bdf, None, seen, reason="power-cable" if xid.code == 54 else "heat")
@@ -124,6 +130,13 @@ def _held_down(facts: Facts) -> Cases:
                 warmth.bdf, warmth.index, seen, reason="heat", at_limit=True, temperature_c=warmth.temperature_c
             )
     return cases
+
+
+def _is_capped_elsewhere(throttle: GpuThrottle, power: GpuPower) -> bool:
+    """Whether a power cap is active although a busy GPU draws far less than its limit allows."""
+    busy = (throttle.utilisation_percent or 0) >= _BUSY_PERCENT
+    capped = bool(throttle.sw_power_cap) and power.draw_w is not None and power.limit_w is not None
+    return busy and capped and (power.draw_w or 0) <= _CAPPED_ELSEWHERE * (power.limit_w or 0)
 
 
 def _links(facts: Facts) -> Cases:

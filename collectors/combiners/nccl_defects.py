@@ -21,22 +21,22 @@ _CUDA_ERRORS = {"illegal-access": ("illegal-address",), "no-kernel-image": ("no-
 
 _Fit = tuple[str, Observed]
 """What of the evidence fits, and where it was seen."""
+_Release = tuple[str, str | None]
+"""Its version, the CUDA it was built with, and where it was seen."""
 
 
 def combine(facts: Facts) -> Iterator[Reading]:
     """NcclDefect for each entry of the catalogue that fits the release and all else that it asks for."""
+    versions = _versions(facts)
     for defect in defects():
-        having = [(version, observed) for version, observed in _versions(facts) if defect.has(version)]
-        if not having:
+        having = next((release for release in versions if defect.has(*release)), None)
+        fits = None if having is None else _fits(defect, facts)
+        if having is None or fits is None:
             continue
-        fits = _fits(defect, facts)
-        if fits is None:
-            continue
-        version, observed = having[0]
         fact = NcclDefect(
             id=defect.id,
             title=defect.title,
-            version=version,
+            version=having[0],
             fixed=defect.fixed,
             fit=defect.fit,
             hang=defect.hang,
@@ -44,18 +44,26 @@ def combine(facts: Facts) -> Iterator[Reading]:
             seen="; ".join(text for text, _ in fits)[:400],
             source=defect.source,
         )
-        yield derived(fact, [*(one for _, one in fits), observed])
+        yield derived(fact, [*(one for _, one in fits), versions[having]])
 
 
-def _versions(facts: Facts) -> list[tuple[str, Observed]]:
-    """The releases in use by the best witness: NCCL itself, then the program, then what is installed."""
+def _versions(facts: Facts) -> dict[_Release, Observed]:
+    """The releases in use by the best witness, each where it was first seen.
+
+    NCCL itself is the best, then the program, then what is installed.
+    """
     said = facts.of(NcclVersion)
-    by_nccl = [(one.version, observed) for one, observed in said if one.said_by == "nccl"]
-    by_program = [(one.version, observed) for one, observed in facts.of(NcclReportedError) if one.version]
-    by_framework = [(one.version, observed) for one, observed in said if one.said_by == "framework"]
-    by_torch = [(one.nccl, observed) for one, observed in facts.of(TorchBuild) if one.nccl]
-    installed = [(one.version, observed) for one, observed in facts.of(PythonPackage) if one.role == "nccl"]
-    return by_nccl or by_program or by_framework or by_torch or installed
+    witnesses: tuple[list[tuple[_Release, Observed]], ...] = (
+        [((one.version, one.cuda), observed) for one, observed in said if one.said_by == "nccl"],
+        [((one.version, None), observed) for one, observed in facts.of(NcclReportedError) if one.version],
+        [((one.version, one.cuda), observed) for one, observed in said if one.said_by == "framework"],
+        [((one.nccl, None), observed) for one, observed in facts.of(TorchBuild) if one.nccl],
+        [((one.version, None), observed) for one, observed in facts.of(PythonPackage) if one.role == "nccl"],
+    )
+    first: dict[_Release, Observed] = {}
+    for release, observed in next((one for one in witnesses if one), []):
+        first.setdefault(release, observed)
+    return first
 
 
 def _fits(defect: Defect, facts: Facts) -> list[_Fit] | None:

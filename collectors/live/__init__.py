@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collectors.live.bundle import SCHEMA, default_name
 from collectors.live.collect import Step, collect
-from collectors.live.sources import SOURCES, Source
+from collectors.live.source import Source
+from collectors.live.sources import SOURCES
 
 __all__ = ["SCHEMA", "SOURCES", "Source", "Step", "collect", "default_name"]

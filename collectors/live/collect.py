@@ -7,7 +7,6 @@ deadline, or when it is asked to end (Ctrl-C, SIGTERM, a terminal that went away
 from __future__ import annotations
 
 import signal
-import socket
 import threading
 import time
 from contextlib import contextmanager, suppress
@@ -15,9 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from collectors.live.bundle import Bundle, Entry, Outcome
-from collectors.live.sources import SOURCES, Command, Source
+from collectors.live.bundle import MAX_BYTES, Bundle, Entry, Outcome
+from collectors.live.source import Command, Pythons, PythonStacks, Source
+from collectors.live.sources import SOURCES
 from collectors.live.steps import Site, one_line
+from collectors.live.system import host_name
 from collectors.live.tree import Tree
 
 if TYPE_CHECKING:
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _PAUSE_S = 0.05
+_FINISH_S = 4.0
+"""Kept for ending a step that hangs, and for writing the bundle."""
+_KEPT_S = 20.0
+"""Kept for the sources that are taken last, which tell most, where those before them hang."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,9 @@ def collect(
     root: Path = Path("/"),
     sources: Sequence[Source] = SOURCES,
     commands: bool | None = None,
+    max_bytes: int = MAX_BYTES,
+    finishing: Callable[[Path], object] | None = None,
+    then: Callable[[Bundle, Callable[[], bool]], None] | None = None,
 ) -> Path:
     """The folder of the bundle taken from this machine: `out`, or one beside it if `out` was taken meanwhile.
 
@@ -55,22 +63,42 @@ def collect(
     system, so that they are left out where `root` is not `/`, unless `commands` says otherwise. `progress`
     hears of the beginning and the end of each step; what it raises is ignored. Steps are forked, so that it
     should not start threads. After `deadline_s` seconds no step starts, and one under way is ended. When the
-    run is asked to end, the rest is marked so and the call returns as usual.
+    run is asked to end, the rest is marked so and the call returns as usual. All files together have at most
+    `max_bytes`: what would be too large is cut, then left out, and its entry says so. `finishing` may change the
+    folder before it gets its name. `then` is called when all sources are taken, with the bundle and with what
+    tells whether the run is asked to end; its time is its own.
 
     Raises FileExistsError where `out` exists already, OSError where the bundle cannot be written; what could
     be written is then in the folder `out` with `.partial-…` at its name.
     """
-    bundle = Bundle(out, version=version, host=socket.gethostname(), deadline_s=deadline_s)
+    began = time.monotonic()
     tree = Tree(str(root.resolve()))
+    bundle = Bundle(
+        out,
+        version=version,
+        host=host_name(tree),
+        deadline_s=deadline_s,
+        root=tree.root,
+        max_bytes=max_bytes,
+    )
     allowed = tree.root == "/" if commands is None else commands
-    course = _Course(bundle, tree, time.monotonic() + deadline_s, allowed)
+    until = began + deadline_s - min(_FINISH_S, deadline_s / 15)
+    kept_s = _kept_s(deadline_s) if any(source.last for source in sources) else 0.0
+    course = _Course(bundle, tree, until, allowed, kept_s)
     with _asked_by_signals(course):
         for number, source in enumerate(sources, 1):
             course.tell(progress, Step(number, len(sources), source.name))
             began = time.monotonic()
             outcome = course.take(source)
             course.tell(progress, Step(number, len(sources), source.name, outcome, time.monotonic() - began))
-        return bundle.finish()
+        if then is not None:
+            then(bundle, lambda: course.asked_to_end)
+        return bundle.finish(finishing)
+
+
+def _kept_s(deadline_s: float) -> float:
+    """What is kept for the last: a third of a short run, and of a longer one what it is longer than usual too."""
+    return min(_KEPT_S, deadline_s / 3) + max(0.0, deadline_s - 3 * _KEPT_S) / 2
 
 
 @dataclass
@@ -82,6 +110,8 @@ class _Course:
     until: float
     """The whole run's deadline on the monotonic clock."""
     commands: bool
+    kept_s: float = 0.0
+    """What other sources leave to those that are marked as last."""
     asked_to_end: bool = False
     whole: set[str] = field(default_factory=set)
     """Sources that came whole."""
@@ -89,6 +119,10 @@ class _Course:
     """When each source that succeeded began."""
     hung: dict[str, str] = field(default_factory=dict)
     """Programs that did not end in time, and in which step."""
+    site: Site = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.site = Site(self.bundle, self.tree, lambda: self.asked_to_end)
 
     def take(self, source: Source) -> Outcome:
         """The outcome of one source: of its entries, which are in the manifest then, the first not ok."""
@@ -120,11 +154,13 @@ class _Course:
         reason = self._needless(source)
         if reason is None:
             self._wait(source)
-        left_s = self.until - time.monotonic()
+        left_s = self.until - time.monotonic() - (0.0 if source.last else self.kept_s)
         if self.asked_to_end:
             self._mark(source, len(self.bundle.entries), "interrupted", "not started")
         elif reason is not None or left_s <= 0:
-            reason = reason or "not started: the time of the whole run was spent"
+            spent = "not started: the time of the whole run was spent"
+            is_kept = self.kept_s and not source.last
+            reason = reason or (f"{spent}, but for what is kept for the last" if is_kept else spent)
             self._mark(source, len(self.bundle.entries), "skipped", reason)
         else:
             self._start(source, min(source.deadline_s, left_s))
@@ -132,9 +168,9 @@ class _Course:
     def _start(self, source: Source, limit_s: float) -> None:
         """Takes the source, and remembers what others need to know of it."""
         began, before = time.monotonic(), len(self.bundle.entries)
-        if Site(self.bundle, self.tree, lambda: self.asked_to_end).take(source, limit_s):
+        if self.site.take(source, limit_s):
             self.whole.add(source.name)
-        outcome = self.bundle.entries[before].outcome
+        outcome = next((entry.outcome for entry in self.bundle.entries[before:]), "ok")
         if outcome == "ok":
             self.began[source.name] = began
         elif outcome == "timed-out" and isinstance(source.how, Command):
@@ -145,6 +181,10 @@ class _Course:
         whole = next((name for name in source.unless if name in self.whole), None)
         if whole is not None:
             return f"not needed: {whole} came whole"
+        if not source.alien and self.tree.root != "/":
+            return f"not started: our own process does not speak of the tree at {self.tree.root}"
+        if isinstance(source.how, (PythonStacks, Pythons)) and not self.commands:
+            return f"not started: a command does not speak of the tree at {self.tree.root}"
         if not isinstance(source.how, Command):
             return None
         program = source.how.argv[0]
@@ -156,8 +196,10 @@ class _Course:
         """Waits until the source may start, or the run must end."""
         name, gap_s = source.after or ("", 0.0)
         start = min(self.began.get(name, 0.0) + gap_s, self.until)
-        while not self.asked_to_end and (left_s := start - time.monotonic()) > 0:
+        left_s = start - time.monotonic()
+        while not self.asked_to_end and left_s > 0:
             time.sleep(min(left_s, _PAUSE_S))
+            left_s = start - time.monotonic()
 
     def _mark(self, source: Source, before: int, outcome: Outcome, error: str) -> None:
         """Enters an outcome for the step's open entry, or for the source where it has none yet."""

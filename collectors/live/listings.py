@@ -59,10 +59,11 @@ _PCI_KEPT = (
         "numa_node",
         "resource",
     ),
-    *("enable", "power_state", "aer_dev_correctable", "aer_dev_nonfatal", "aer_dev_fatal"),
+    *("enable", "power_state", "reset_method", "aer_dev_correctable", "aer_dev_nonfatal", "aer_dev_fatal"),
 )
 _PCI_ASKED = ("current_link_speed", "current_link_width", "max_link_speed", "max_link_width")
 _PCI_LINKS = ("driver", "iommu_group")
+_BRIDGE_CLASS = "0604"
 _PCI = "/sys/bus/pci/devices"
 _BDF = re.compile(r"[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 
@@ -110,11 +111,7 @@ def pci_devices(tree: Tree) -> Iterator[str]:
 
     No lines mean that no such function is there; without PCI, FileNotFoundError.
     """
-    chosen: dict[str, None] = {}
-    for device in tree.glob(f"{_PCI}/*"):
-        if next(_value(tree, f"{device}/vendor"), "").endswith(f":{_GPU_VENDOR}"):
-            above = _BDF.findall(tree.resolve(device))
-            chosen.update(dict.fromkeys([f"{_PCI}/{bdf}" for bdf in above] + [device]))
+    chosen = _chosen(tree)
     for device in chosen:
         yield from _link(tree, device)
         for name in _PCI_LINKS:
@@ -124,6 +121,25 @@ def pci_devices(tree: Tree) -> Iterator[str]:
     for device in chosen:
         for name in _PCI_ASKED:
             yield from _value(tree, f"{device}/{name}")
+
+
+def bridges_above_gpus(tree: Tree) -> list[str]:
+    """The addresses of the bridges above NVIDIA functions; without PCI, FileNotFoundError."""
+    return [
+        device.rpartition("/")[2]
+        for device in _chosen(tree)
+        if next(_value(tree, f"{device}/class"), "").partition(":0x")[2].startswith(_BRIDGE_CLASS)
+    ]
+
+
+def _chosen(tree: Tree) -> list[str]:
+    """The folders of NVIDIA functions, each after the bridges above it."""
+    chosen: dict[str, None] = {}
+    for device in tree.glob(f"{_PCI}/*"):
+        if next(_value(tree, f"{device}/vendor"), "").endswith(f":{_GPU_VENDOR}"):
+            above = _BDF.findall(tree.resolve(device))
+            chosen.update(dict.fromkeys([f"{_PCI}/{bdf}" for bdf in above] + [device]))
+    return list(chosen)
 
 
 def boot_time(tree: Tree) -> Iterator[str]:

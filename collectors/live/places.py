@@ -105,13 +105,75 @@ CONTAINER_MARKS = (
 )
 
 CGROUP_LIMITS = (
-    "/sys/fs/cgroup/memory.max",
-    "/sys/fs/cgroup/memory.events",
+    *(f"/sys/fs/cgroup/memory.{name}" for name in ("max", "current", "peak", "events")),
     "/sys/fs/cgroup/pids.max",
+    # Of version 1.
+    *(f"/sys/fs/cgroup/memory/memory.{name}" for name in ("limit_in_bytes", "usage_in_bytes", "failcnt")),
 )
 
-INFINIBAND = tuple(f"/sys/class/infiniband/*/ports/*/{name}" for name in ("state", "rate", "link_layer"))
+INFINIBAND = tuple(
+    f"/sys/class/infiniband/*/ports/*/{name}"
+    for name in ("state", "phys_state", "rate", "link_layer", "lid", "sm_lid")
+)
+
+KERNEL_SETTINGS = (
+    "/proc/sys/kernel/yama/ptrace_scope",
+    "/proc/sys/kernel/perf_event_paranoid",
+    "/proc/sys/kernel/dmesg_restrict",
+    "/proc/sys/kernel/hung_task_timeout_secs",
+    "/proc/sys/kernel/pid_max",
+    "/proc/sys/kernel/shmmax",
+    "/proc/sys/vm/overcommit_memory",
+    "/proc/sys/vm/max_map_count",
+    "/proc/sys/vm/nr_hugepages",
+    "/proc/sys/vm/zone_reclaim_mode",
+    "/proc/sys/net/ipv4/conf/all/rp_filter",
+    "/proc/sys/net/ipv4/conf/all/arp_ignore",
+    "/proc/sys/net/ipv4/ip_local_port_range",
+    "/proc/sys/net/ipv4/tcp_keepalive_time",
+    "/proc/sys/user/max_user_namespaces",
+    "/sys/kernel/mm/transparent_hugepage/enabled",
+    "/sys/kernel/mm/hugepages/hugepages-*/nr_hugepages",
+)
+
+# Not of /proc/driver/nvidia/capabilities, which names hundreds of instances that could be.
+NVIDIA_PROC = (
+    *(f"/proc/driver/nvidia/{name}" for name in ("registry", "suspend", "warnings/*", "patches/*")),
+    "/proc/driver/nvidia/gpus/*/[!i]*",
+    "/proc/driver/nvidia-nvlink/*",
+    "/proc/driver/nvidia-nvlink/devices/*",
+    "/proc/driver/nvidia-nvswitch/*",
+    "/proc/driver/nvidia-nvswitch/devices/*",
+    "/proc/driver/nvidia-nvswitch/devices/*/*",
+    "/proc/driver/nvidia-uvm/*",
+)
+
+KERNEL_HEADERS = ("/lib/modules/*/build", "/usr/src/linux-headers-*", "/usr/src/kernels/*")
+
+DEVICE_RULES = ("/sys/fs/cgroup/devices/devices.list", "/etc/pve/lxc/*.conf", "/var/lib/lxc/*/config")
+
+LIMITS = ("/etc/security/limits.conf", "/etc/security/limits.d/*.conf")
+
+CDI = tuple(f"{folder}/cdi/*.{kind}" for folder in ("/etc", "/run") for kind in ("yaml", "json"))
+
+CONTAINER_RUNTIMES = (
+    "/etc/docker/daemon.json",
+    "/etc/containerd/config.toml",
+    "/etc/containerd/conf.d/*.toml",
+    "/var/lib/rancher/k3s/agent/etc/containerd/config.toml",
+    "/etc/crio/crio.conf",
+    "/etc/crio/crio.conf.d/*",
+    "/etc/containers/containers.conf",
+    "/etc/nvidia-container-runtime/config.toml",
+    "/usr/local/nvidia/toolkit/.config/nvidia-container-runtime/config.toml",
+)
 
 MEMORY_ENCRYPTION = ("/sys/module/kvm_amd/parameters/sev*", "/sys/module/kvm_intel/parameters/tdx")
 
 MODULE_PARAMETERS = ("/sys/module/nvidia_uvm/parameters/*", "/sys/module/nvidia_drm/parameters/*")
+
+KERNEL_LOGS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("kernel-log-file", "/var/log/kern.log", ()),
+    ("system-log-file", "/var/log/messages", ("kernel-log-file",)),
+)
+"""Each with those that make it needless."""

@@ -10,6 +10,7 @@ behind, at interpreter exit neither.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -17,8 +18,11 @@ import selectors
 import signal
 import time
 from dataclasses import dataclass, field
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
+
+from collectors.live.leftovers import print_group, words_of
+from collectors.live.report import report, report_to
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -30,6 +34,7 @@ _CHUNK = 64 * 1024
 _POLL_S = 0.02
 # How long an ended child's pipes are still read: grandchildren may hold them open for ever.
 _DRAIN_S = 0.2
+_LOOK_S = 0.5
 _KILL = ((signal.SIGTERM, 0.5), (signal.SIGKILL, 0.5))
 # Handlers of the parent must not run in the child; Python ignores SIGPIPE, which commands do not expect.
 _TO_DEFAULT = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE)
@@ -47,10 +52,16 @@ class Ran:
     error: str | None = None
     timed_out: bool = False
     interrupted: bool = False
+    flooded: bool = False
+    """Ended because it wrote more than it may."""
     cut: bool = False
     """The work said that it gave only a part."""
+    note: str | None = None
+    """What the work said of that part."""
     left_behind: str | None = None
-    """Which process did not die, in words."""
+    """Which processes did not die, in words."""
+    left_stacks: bytes = b""
+    """The same as a transcript of ps, with the kernel's stacks where they may be read."""
     stderr: bytes = b""
 
 
@@ -61,8 +72,15 @@ class _Child:
     pid: int
     sink: Callable[[bytes], None]
     pipes: dict[int, str]
+    most_bytes: int | None = None
+    seen_bytes: int = 0
     stderr: bytearray = field(default_factory=bytearray)
     report: bytearray = field(default_factory=bytearray)
+
+    @property
+    def floods(self) -> bool:
+        """Whether it wrote more than it may."""
+        return self.most_bytes is not None and self.seen_bytes > self.most_bytes
 
     def ended(self) -> bool:
         """Whether the child itself has ended. It stays a zombie, so that its number cannot be given away."""
@@ -85,6 +103,7 @@ class _Child:
             del self.pipes[descriptor]
             os.close(descriptor)
         elif what == "stdout":
+            self.seen_bytes += len(chunk)
             self.sink(chunk)
         else:
             kept = self.stderr if what == "stderr" else self.report
@@ -104,12 +123,12 @@ class _Child:
         return bool(ready)
 
     def watch(self, seconds: float, stop: Callable[[], bool]) -> bool:
-        """Reads until the child has ended; false where the time is up or a stop was asked for first."""
+        """Reads until the child has ended; false where it must be ended: time, flood or a stop asked for."""
         until = time.monotonic() + seconds
         pause_s = 0.001
         while not self.ended():
             left_s = until - time.monotonic()
-            if left_s <= 0 or stop():
+            if left_s <= 0 or self.floods or stop():
                 return False
             if not self.read_ready(min(left_s, pause_s)):
                 pause_s = min(pause_s * 2, _POLL_S)
@@ -134,29 +153,29 @@ def run(
     *,
     deadline_s: float,
     stop: Callable[[], bool] = lambda: False,
+    most_bytes: int | None = None,
 ) -> Ran:
     """How `work` ended, run in a child whose standard output goes to `sink` as it comes.
 
-    `work` may replace the child by a command (`execute`). After `deadline_s` seconds, or when `stop` says so,
-    the child's process group gets SIGTERM, then SIGKILL; a child that survives both is left behind. The call
-    takes at most a second more than the deadline.
+    `work` may replace the child by a command (`execute`). After `deadline_s` seconds, after `most_bytes` of
+    output, or when `stop` says so, the child's process group gets SIGTERM, then SIGKILL; a child that survives
+    both is left behind. The call takes at most two seconds more than the deadline.
     """
     child = _start(work, sink)
+    child.most_bytes = most_bytes
     try:
         in_time = child.watch(deadline_s, stop)
-        interrupted = not in_time and stop()
-        ended = in_time or _kill(child)
-        if not ended:
-            state = _state(child.pid)
-            return Ran(
-                timed_out=not interrupted,
-                interrupted=interrupted,
-                left_behind=state,
-                stderr=bytes(child.stderr),
-            )
-        child.drain()
-        child.send(signal.SIGKILL)  # what it started and left running
-        status = os.waitstatus_to_exitcode(os.waitpid(child.pid, 0)[1])
+        flooded = not in_time and child.floods
+        interrupted = not in_time and not flooded and stop()
+        child.most_bytes = None  # from here on it is only waited for
+        status: int | None = None
+        if in_time or _kill(child):
+            child.drain()
+            child.send(signal.SIGKILL)  # what it started and left running
+            left = b"" if in_time else _left_behind(child.pid, leader_ended=True)
+            status = _exit_code(os.waitpid(child.pid, 0)[1])
+        else:
+            left = _left_behind(child.pid, leader_ended=False)
     except BaseException:
         child.send(signal.SIGKILL)
         raise
@@ -164,16 +183,40 @@ def run(
         child.close()
     said: dict[str, Any] = {}
     for line in child.report.splitlines():
-        said |= json.loads(line)
+        said.update(json.loads(line))
     return Ran(
         exit_code=status if in_time and "error" not in said else None,
         errno=said.get("errno"),
         error=said.get("error"),
-        timed_out=not in_time and not interrupted,
+        timed_out=not in_time and not interrupted and not flooded,
         interrupted=interrupted,
+        flooded=flooded,
         cut=said.get("cut", False),
+        note=said.get("note"),
+        left_behind=words_of(left) or (None if status is not None else f"process {child.pid}"),
+        left_stacks=left,
         stderr=bytes(child.stderr),
     )
+
+
+def _left_behind(pid: int, *, leader_ended: bool) -> bytes:
+    """What is left of a group after SIGKILL, as a transcript; looked at in a child, since looking may hang."""
+    found = bytearray()
+    try:
+        watcher = _start(partial(print_group, pid, leader_ended=leader_ended), found.extend)
+    except OSError:  # no process to be had: the step's outcome counts more
+        return b""
+    try:
+        if watcher.watch(_LOOK_S, lambda: False):
+            watcher.drain()
+            os.waitpid(watcher.pid, 0)
+        else:
+            watcher.send(signal.SIGKILL)
+            if watcher.watch(_LOOK_S, lambda: False):
+                os.waitpid(watcher.pid, 0)
+    finally:
+        watcher.close()
+    return bytes(found)
 
 
 def execute(argv: tuple[str, ...], environ: Mapping[str, str]) -> NoReturn:
@@ -183,15 +226,16 @@ def execute(argv: tuple[str, ...], environ: Mapping[str, str]) -> NoReturn:
         os.execvpe(argv[0], argv, environ)  # noqa: S606 - no shell is the point
     except OSError as error:
         error.filename = argv[0]
+        if error.errno == errno.EACCES and not _is_found(argv[0], environ):
+            # A folder of PATH that may not be searched makes Python say so, though no other has the program.
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), argv[0]) from error
         raise
 
 
-def report(**said: object) -> None:
-    """Tells the parent, from within `work`, something besides the output: `cut`, or `errno` and `error`."""
-    os.write(_report_descriptor, json.dumps(said).encode() + b"\n")
-
-
-_report_descriptor = -1
+def _is_found(program: str, environ: Mapping[str, str]) -> bool:
+    """Whether some folder of PATH is seen to have the program."""
+    places = [program] if "/" in program else [f"{folder}/{program}" for folder in os.get_exec_path(environ)]
+    return any(os.path.lexists(place) for place in places)
 
 
 def _start(work: Callable[[], object], sink: Callable[[bytes], None]) -> _Child:
@@ -217,7 +261,6 @@ def _pipe() -> tuple[int, int]:
 
 def _be_child(work: Callable[[], object], pipes: dict[str, int]) -> NoReturn:
     """The child's whole life. No clean-up of the parent's may run here, so it ends by _exit alone."""
-    global _report_descriptor  # noqa: PLW0603 - the child is one step; `report` is called from deep inside the work
     try:
         os.setsid()
         for number in _TO_DEFAULT:
@@ -225,7 +268,7 @@ def _be_child(work: Callable[[], object], pipes: dict[str, int]) -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(pipes["stdout"], 1)
         os.dup2(pipes["stderr"], 2)
-        _report_descriptor = pipes["report"]
+        report_to(pipes["report"])
         work()
     except OSError as error:
         report(errno=error.errno, error=_words(error))
@@ -241,6 +284,11 @@ def _words(error: OSError) -> str:
     return f"{error.strerror or error}{where}"
 
 
+def _exit_code(status: int) -> int:
+    """The exit code, or the signal's number below zero."""
+    return -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+
+
 def _kill(child: _Child) -> bool:
     """Whether the child is gone after SIGTERM, then SIGKILL."""
     for number, grace_s in _KILL:
@@ -248,17 +296,3 @@ def _kill(child: _Child) -> bool:
         if child.watch(grace_s, lambda: False):
             return True
     return False
-
-
-def _state(pid: int) -> str:
-    """The process in words: number, state letter, and the kernel function it sleeps in if that may be read.
-
-    Only `stat` and `wchan` are read: `cmdline` and `environ` need a lock that a stuck process may hold.
-    """
-    found = [f"process {pid}"]
-    try:
-        found.append("state " + Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0])
-        wait = Path(f"/proc/{pid}/wchan").read_text().strip()
-    except (OSError, IndexError):
-        wait = ""
-    return ", ".join(found) + (f" in {wait}" if wait not in {"", "0"} else "")

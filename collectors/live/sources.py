@@ -7,104 +7,33 @@ the devices, and nvidia-smi last: it can hang for ever where a GPU died, and mus
 from __future__ import annotations
 
 import os
-import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import replace
 
 from collectors.live import places
-from collectors.live.listings import (
-    boot_time,
-    environment,
-    init_environment,
-    iommu_groups,
-    of_values,
-    pci_devices,
-)
+from collectors.live.acs import pci_acs
+from collectors.live.listings import boot_time, environment, init_environment, iommu_groups, pci_devices
 from collectors.live.ls import list_files, list_libraries, list_targets
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from collectors.live.tree import Keep, Tree
-
-KIB = 1024
-MIB = 1024 * KIB
-
-
-@dataclass(frozen=True)
-class File:
-    """One file, copied. `keep` says which part of one that is larger than the cap."""
-
-    path: str
-    keep: Keep = "head"
-
-
-@dataclass(frozen=True)
-class Files:
-    """Every file that matches a pattern, copied. A pattern whose `~` or `$NAME` is not set is left out."""
-
-    patterns: tuple[str, ...]
-    keep: Keep = "head"
-
-
-@dataclass(frozen=True)
-class Command:
-    """A command whose standard output is kept."""
-
-    argv: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Listing:
-    """A text that one of our functions makes of many files; `like` is a command line that shows the same."""
-
-    lines: Callable[[Tree], Iterator[str]]
-    like: str
-
-
-How: TypeAlias = File | Files | Command | Listing
-
-
-@dataclass(frozen=True)
-class Source:
-    """One row. `deadline_s` holds for all files of a row together, `cap_bytes` for each."""
-
-    name: str
-    how: How
-    deadline_s: float = 3.0
-    cap_bytes: int = MIB
-    unless: tuple[str, ...] = ()
-    """Not taken where one of these sources came whole."""
-    whole_if: bytes = b""
-    """It came whole only if it begins so: a ring buffer that has wrapped does not."""
-    after: tuple[str, float] | None = None
-    """Starts no sooner than so many seconds after that source did, if that one succeeded."""
-
-
-def _file(path: str, keep: Keep = "head", cap_bytes: int = MIB) -> Source:
-    """A row for one file, named by its path."""
-    name = re.sub(r"[^a-z0-9]+", "-", path).strip("-")
-    return Source(name, File(path, keep), cap_bytes=cap_bytes)
-
-
-def _files(name: str, *patterns: str, keep: Keep = "head", cap_bytes: int = MIB) -> Source:
-    """A row for whatever matches."""
-    return Source(name, Files(patterns, keep), cap_bytes=cap_bytes)
-
-
-def _command(name: str, line: str, deadline_s: float = 10.0) -> Source:
-    """A row for a command line without quoting."""
-    return Source(name, Command(tuple(line.split())), deadline_s, 8 * MIB)
-
-
-def _list(name: str, like: str, lines: Callable[[Tree], Iterator[str]]) -> Source:
-    """A row for a listing."""
-    return Source(name, Listing(lines, like), 5.0, 8 * MIB)
-
-
-def _values(name: str, patterns: tuple[str, ...]) -> Source:
-    """A row for `path:value` of small files."""
-    return _list(name, f"grep -H ^ {' '.join(patterns)}", of_values(*patterns))
+from collectors.live.net import gids, interfaces, listening_ports, routes
+from collectors.live.sampling import QUERY, by_nvidia_smi, by_nvml
+from collectors.live.source import (
+    KIB,
+    MIB,
+    Command,
+    File,
+    Files,
+    Listing,
+    Processes,
+    Pythons,
+    PythonStacks,
+    Source,
+    command_row,
+    file_row,
+    files_row,
+    listing_row,
+    ls_row,
+    values_row,
+)
+from collectors.live.system import dpkg_packages, numa_nodes, stuck_tasks, system_name
 
 
 def _memory_sample(number: int) -> Source:
@@ -115,85 +44,112 @@ def _memory_sample(number: int) -> Source:
 
 
 _PROC_AND_SYS = (
-    _file("/proc/driver/nvidia/version"),
-    _file("/sys/module/nvidia/version"),
-    _file("/proc/cmdline"),
-    _file("/proc/version"),
-    _file("/proc/uptime"),
-    _list("boot-time", "grep btime /proc/stat", boot_time),
-    _file("/proc/modules"),
-    _file("/proc/devices"),
-    _file("/proc/meminfo"),
+    file_row("/proc/driver/nvidia/version"),
+    file_row("/sys/module/nvidia/version"),
+    values_row("module-sums", ("/sys/module/nvidia*/version", "/sys/module/nvidia*/srcversion")),
+    file_row("/proc/cmdline"),
+    file_row("/proc/version"),
+    file_row("/proc/uptime"),
+    file_row("/proc/sys/kernel/random/boot_id"),
+    listing_row("boot-time", "grep btime /proc/stat", boot_time),
+    file_row("/proc/modules"),
+    file_row("/proc/devices"),
+    file_row("/proc/meminfo"),
     # The first processors tell the model and its flags; some machines list five hundred.
-    _file("/proc/cpuinfo", cap_bytes=16 * KIB),
-    _file("/proc/sys/kernel/tainted"),
-    _file("/sys/kernel/security/lockdown"),
-    _list("environment", "env", environment(os.environ)),
-    _list("init-environment", "tr '\\0' '\\n' < /proc/1/environ", init_environment),
-    _file("/proc/1/cgroup"),
-    _file("/proc/self/cgroup"),
-    _file("/proc/self/mountinfo"),
-    _file("/proc/self/limits"),
-    _list("iommu-groups", "grep -H ^ /sys/kernel/iommu_groups/*/type", iommu_groups),
-    _values("memory-encryption", places.MEMORY_ENCRYPTION),
-    _values("cgroup-limits", places.CGROUP_LIMITS),
-    _values("infiniband", places.INFINIBAND),
+    file_row("/proc/cpuinfo", cap_bytes=16 * KIB),
+    file_row("/proc/sys/kernel/tainted"),
+    file_row("/sys/kernel/security/lockdown"),
+    replace(listing_row("environment", "env", environment(os.environ)), alien=False),
+    listing_row("init-environment", "tr '\\0' '\\n' < /proc/1/environ", init_environment),
+    file_row("/proc/1/cgroup"),
+    file_row("/proc/self/cgroup"),
+    file_row("/proc/self/mountinfo"),
+    file_row("/proc/self/limits"),
+    file_row("/proc/self/status"),
+    file_row("/proc/self/uid_map"),
+    listing_row("iommu-groups", "grep -H ^ /sys/kernel/iommu_groups/*/type", iommu_groups),
+    values_row("memory-encryption", places.MEMORY_ENCRYPTION),
+    values_row("cgroup-limits", places.CGROUP_LIMITS),
+    values_row("kernel-settings", places.KERNEL_SETTINGS),
+    listing_row("numa", "numactl --hardware", numa_nodes),
+    values_row("infiniband", places.INFINIBAND),
+    listing_row("gids", "show_gids", gids),
+    listing_row("stuck-tasks", "ps -eLo pid,tid,stat,wchan:32,comm | grep ' D '", stuck_tasks),
     # From here on the driver or a device may be asked.
-    _file("/proc/driver/nvidia/params"),
-    _values("nvidia-parameters", places.MODULE_PARAMETERS),
-    _files("nvidia-gpus", "/proc/driver/nvidia/gpus/*/information"),
-    _list("pci-nvidia", "grep -sH ^ /sys/bus/pci/devices/*/*", pci_devices),
+    file_row("/proc/driver/nvidia/params"),
+    values_row("nvidia-parameters", places.MODULE_PARAMETERS),
+    files_row("nvidia-gpus", "/proc/driver/nvidia/gpus/*/information"),
+    files_row("nvidia-proc", *places.NVIDIA_PROC, cap_bytes=64 * KIB),
+    listing_row("pci-nvidia", "grep -sH ^ /sys/bus/pci/devices/*/*", pci_devices),
+    listing_row("pci-acs", "cat /sys/bus/pci/devices/*/config", pci_acs),
 )
 
 _FILES = (
-    _file("/etc/os-release"),
-    _list(
-        "container-marks",
-        f"ls -ld {' '.join(places.CONTAINER_MARKS)}",
-        list_files(*places.CONTAINER_MARKS),
-    ),
-    _file("/run/.containerenv"),
-    _file("/run/systemd/container"),
-    _list("device-files", f"ls -l {' '.join(places.DEVICE_FILES)}", list_files(*places.DEVICE_FILES)),
-    _list("module-files", "ls -l /lib/modules/*/*/nvidia*.ko*", list_files(*places.MODULE_FILES)),
-    _list(
+    file_row("/etc/os-release"),
+    ls_row("container-marks", *places.CONTAINER_MARKS),
+    file_row("/run/.containerenv"),
+    file_row("/run/systemd/container"),
+    listing_row("device-files", f"ls -l {' '.join(places.DEVICE_FILES)}", list_files(*places.DEVICE_FILES)),
+    ls_row("kernel-headers", *places.KERNEL_HEADERS),
+    listing_row("module-files", "ls -l /lib/modules/*/*/nvidia*.ko*", list_files(*places.MODULE_FILES)),
+    listing_row(
         "library-files",
         f"ls -l {' '.join(places.LIBRARIES)}",
         list_libraries(places.LIBRARY_FOLDERS, places.LIBRARIES),
     ),
-    _list(
+    listing_row(
         "library-targets",
         f"readlink -f {' '.join(places.SONAMES)}",
         list_targets(places.LIBRARY_FOLDERS, places.SONAMES),
     ),
-    _files("ld-so-conf", "/etc/ld.so.conf", "/etc/ld.so.conf.d/*.conf", "/etc/ld.so.preload"),
-    _files("modprobe-conf", "/etc/modprobe.d/*.conf"),
-    _files("nccl-conf", "/etc/nccl.conf", "~/.nccl.conf", "$NCCL_CONF_FILE"),
-    _files("python-hooks", *places.PYTHON_HOOKS, cap_bytes=64 * KIB),
-    _files("apt-history", "/var/log/apt/history.log", keep="tail"),
-    # The log starts anew each month; a compressed file is of no use without its head.
-    _files("apt-history-before", "/var/log/apt/history.log.1.gz"),
-    _files("dpkg-log", "/var/log/dpkg.log", "/var/log/dpkg.log.1", keep="tail"),
-    _files("rpm-history", "/var/log/dnf.rpm.log", "/var/log/yum.log", "/var/log/zypp/history", keep="tail"),
-    _file("/var/log/pacman.log", "tail"),
-    _file("/var/log/nvidia-installer.log", "tail"),
-    _file("/var/log/fabricmanager.log", "tail", 4 * MIB),
+    files_row("ld-so-conf", "/etc/ld.so.conf", "/etc/ld.so.conf.d/*.conf", "/etc/ld.so.preload"),
+    files_row("modprobe-conf", "/etc/modprobe.d/*.conf"),
+    files_row("device-rules", *places.DEVICE_RULES, cap_bytes=64 * KIB),
+    files_row("limits-conf", *places.LIMITS, cap_bytes=64 * KIB),
+    files_row("cdi-specs", *places.CDI),
+    files_row("container-runtimes", *places.CONTAINER_RUNTIMES, cap_bytes=256 * KIB),
+    file_row("/etc/hosts", cap_bytes=64 * KIB),
+    files_row("nccl-conf", "/etc/nccl.conf", "~/.nccl.conf", "$NCCL_CONF_FILE"),
+    files_row("python-hooks", *places.PYTHON_HOOKS, cap_bytes=64 * KIB),
+    files_row("apt-history", "/var/log/apt/history.log", keep="tail"),
+    # The log starts anew each month.
+    files_row("apt-history-before", "/var/log/apt/history.log.1.gz", keep="tail"),
+    files_row("dpkg-log", "/var/log/dpkg.log", "/var/log/dpkg.log.1", keep="tail"),
+    files_row("rpm-history", "/var/log/dnf.rpm.log", "/var/log/yum.log", "/var/log/zypp/history", keep="tail"),
+    file_row("/var/log/pacman.log", "tail"),
+    file_row("/var/log/nvidia-installer.log", "tail"),
+    file_row("/var/log/fabricmanager.log", "tail", 4 * MIB),
+    file_row("/var/log/nvlsm.log", "tail", 4 * MIB),
+    file_row("/var/log/nvidia-imex.log", "tail", 4 * MIB),
 )
 
 _COMMANDS = (
     Source("dmesg", Command(("dmesg",)), 10.0, 32 * MIB, whole_if=b"[    0.000000]"),
-    _command("uname", "uname -a"),
-    _command("uptime", "uptime"),
-    _command("df-shm", "df -k /dev/shm"),
-    _command("detect-virt", "systemd-detect-virt"),
-    _command("ldconfig", "ldconfig -p"),
-    _command("modinfo-nvidia", "modinfo nvidia"),
-    _command("dkms-status", "dkms status"),
-    _command("dpkg-list", "dpkg -l"),
-    _command("rpm-list", "rpm -qa", 20.0),
-    _command("ip-addr", "ip addr"),
-    _command("fabricmanager-status", "systemctl status nvidia-fabricmanager --no-pager --full --lines=50"),
-    _command("persistenced-status", "systemctl status nvidia-persistenced --no-pager --full --lines=20"),
+    command_row("uname", "uname -a", 3.0),
+    replace(listing_row("system-name", "uname -a", system_name), unless=("uname",)),
+    command_row("uptime", "uptime", 3.0),
+    command_row("id", "id", 5.0),
+    command_row("df-shm", "df -k /dev/shm", 3.0),
+    command_row("df", "df -kl", 5.0),
+    command_row("df-inodes", "df -il", 5.0),
+    command_row("detect-virt", "systemd-detect-virt", 3.0),
+    command_row("ldconfig", "ldconfig -p", 5.0),
+    # By name it finds nothing where depmod has not run.
+    command_row("modinfo-nvidia", "modinfo nvidia", 5.0),
+    command_row("dkms-status", "dkms status"),
+    command_row("secure-boot", "mokutil --sb-state", 5.0),
+    command_row("dpkg-list", "dpkg -l"),
+    replace(listing_row("dpkg-status", "dpkg -l", dpkg_packages), unless=("dpkg-list",)),
+    command_row("rpm-list", "rpm -qa", 15.0),
+    command_row("ip-addr", "ip addr", 5.0),
+    replace(listing_row("interfaces", "ip addr", interfaces), unless=("ip-addr",)),
+    command_row("ip-route", "ip route", 5.0),
+    replace(listing_row("routes", "ip route", routes), unless=("ip-route",)),
+    command_row("ss-listening", "ss -ltnp", 5.0),
+    replace(listing_row("listening-ports", "ss -ltn", listening_ports), unless=("ss-listening",)),
+    command_row("fabricmanager-status", "systemctl status nvidia-fabricmanager --no-pager --full --lines=50", 5.0),
+    command_row("persistenced-status", "systemctl status nvidia-persistenced --no-pager --full --lines=20", 5.0),
+    command_row("imex-status", "systemctl status nvidia-imex --no-pager --full --lines=20", 5.0),
     # The newest 200,000 lines: an Xid storm can fill gigabytes.
     Source(
         "kernel-journal",
@@ -201,29 +157,83 @@ _COMMANDS = (
         deadline_s=15.0,
         cap_bytes=32 * MIB,
         unless=("dmesg",),
+        # A stamp, or the heading of older releases; who may not see the journal is told that it has no entries.
+        whole_if=(b"2", b"-- Logs begin", b"-- Journal begins"),
     ),
     Source(
-        "kernel-log-file",
-        File("/var/log/kern.log", "tail"),
-        deadline_s=5.0,
-        cap_bytes=32 * MIB,
-        unless=("dmesg", "kernel-journal"),
+        "kernel-journal-before",
+        Command(("journalctl", "-k", "-b", "-1", "--no-pager", "--lines=20000", "--output=short-iso")),
+        deadline_s=10.0,
+        cap_bytes=8 * MIB,
     ),
-    _command("lspci", "lspci -nn"),
-    _command("lspci-verbose", "lspci -vvv", 15.0),
+    *(
+        Source(name, File(path, "tail"), 5.0, 32 * MIB, unless=("dmesg", "kernel-journal", *before))
+        for name, path, before in places.KERNEL_LOGS
+    ),
+    command_row("nvcc", "nvcc --version", 5.0),
+    command_row("container-toolkit", "nvidia-ctk --version", 5.0),
+    command_row("docker-info", "docker info", 8.0),
+    command_row("imex-domain", "nvidia-imex-ctl -N"),
+    command_row("lspci", "lspci -nn"),
+    command_row("lspci-verbose", "lspci -vvv", 15.0),
 )
 
 _NVIDIA_SMI = (
     # Without the persistence daemon each call may bring up every GPU, which takes seconds for each.
-    _command("nvidia-smi-list", "nvidia-smi -L", 20.0),
+    command_row("nvidia-smi-list", "nvidia-smi -L", 20.0),
     _memory_sample(1),
-    _command("nvidia-smi", "nvidia-smi", 15.0),
-    _command("nvidia-smi-query", "nvidia-smi -q", 20.0),
+    command_row("nvidia-smi", "nvidia-smi", 15.0),
+    command_row("nvidia-smi-query", "nvidia-smi -q", 20.0),
     _memory_sample(2),
-    _command("nvidia-smi-topology", "nvidia-smi topo -m", 15.0),
-    _command("nvidia-smi-p2p-read", "nvidia-smi topo -p2p r", 15.0),
+    command_row("nvidia-smi-topology", "nvidia-smi topo -m", 15.0),
+    command_row("nvidia-smi-p2p-read", "nvidia-smi topo -p2p r", 15.0),
+    command_row("nvidia-smi-p2p-write", "nvidia-smi topo -p2p w", 15.0),
+    command_row("nvidia-smi-nvlink", "nvidia-smi nvlink -s", 15.0),
+    command_row("nvidia-smi-nvlink-errors", "nvidia-smi nvlink -e", 15.0),
     _memory_sample(3),
 )
 
-SOURCES: tuple[Source, ...] = _PROC_AND_SYS + _FILES + _COMMANDS + _NVIDIA_SMI
-"""Every source, in the order in which they are taken."""
+
+def table(
+    *,
+    pids: tuple[int, ...] = (),
+    pythons: tuple[str, ...] = (),
+    logs: tuple[str, ...] = (),
+    sample_s: float = 0.0,
+) -> tuple[Source, ...]:
+    """Every source, in the order in which they are taken.
+
+    `pids` are the processes of the job, if not all that hold a GPU; `pythons` the interpreters, if not theirs;
+    `logs` are paths or patterns of logs; for `sample_s` seconds the GPUs are watched.
+    """
+    given = (Source("log", Files(logs, "parts"), 20.0, 48 * MIB),) if logs else ()
+    return (
+        *_PROC_AND_SYS,
+        Source("job", Processes(pids), 8.0),
+        *given,
+        *_FILES,
+        *_COMMANDS[:1],
+        replace(Source("py-spy", PythonStacks(pids), 12.0), alien=False),
+        *_COMMANDS[1:],
+        replace(Source("python", Pythons(pythons, pids), 20.0, 4 * MIB), alien=False),
+        *(replace(source, last=True) for source in (*(_samples(sample_s) if sample_s else ()), *_NVIDIA_SMI)),
+    )
+
+
+def _samples(seconds: float) -> tuple[Source, ...]:
+    """Rows that watch the GPUs for so long: through NVML, or else with nvidia-smi."""
+    like, limit_s = f"{QUERY} -lms 1000", seconds + 6.0
+    return (
+        Source("gpu-samples", Listing(by_nvml(seconds), like), limit_s, alien=False),
+        Source(
+            "gpu-samples-nvidia-smi",
+            Listing(by_nvidia_smi(seconds), like),
+            limit_s,
+            unless=("gpu-samples",),
+            alien=False,
+        ),
+    )
+
+
+SOURCES: tuple[Source, ...] = table()
+"""What is collected where nothing is asked for."""

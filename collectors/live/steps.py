@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from collectors.live.bundle import Bundle, Entry, Outcome
 from collectors.live.run import Ran, execute, run
-from collectors.live.sources import MIB, File, Files, Listing, Source
+from collectors.live.source import MIB, File, Files, Listing, Processes, Pythons, PythonStacks, Source
 from collectors.live.tree import Tree, copy, print_lines, print_paths
 
 if TYPE_CHECKING:
@@ -32,6 +32,9 @@ _OUTCOMES: dict[int, Outcome] = {
 }
 _REFUSALS = (b"Operation not permitted", b"Permission denied", b"insufficient permissions")
 _ERROR_CHARS = 300
+_FLOOD_BYTES = 64 * MIB
+"""Beyond the cap, after which a step is ended: it might go on for ever."""
+_FLOODED = "ended, for it wrote without end"
 # An unprivileged user's PATH lacks the first ones on Debian; the last holds nvidia-smi under WSL.
 _MORE_PATH = (
     "/usr/local/sbin",
@@ -44,13 +47,15 @@ _MORE_PATH = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass
 class Site:
     """Where steps take from and put to. `stop` says that somebody wants the run to end."""
 
     bundle: Bundle
     tree: Tree
     stop: Callable[[], bool]
+    holders: list[int] | None = None
+    """The processes that hold a GPU, once they were looked for."""
 
     def take(self, source: Source, limit_s: float) -> bool:
         """Takes one source within so many seconds and enters it in the bundle; true where it came whole.
@@ -61,18 +66,27 @@ class Site:
         if isinstance(how, Files):
             self._copy_all(source, how, limit_s)
             return False
+        if isinstance(how, (Processes, PythonStacks, Pythons)):
+            from collectors.live.job import take_job
+
+            take_job(self, source, limit_s)
+            return False
         if isinstance(how, File):
             return self._copy(source, how.path, how, limit_s)
         if isinstance(how, Listing):
             work = partial(print_lines, self.tree, how.like, how.lines)
-            return self._step(source, Entry(name), f"listings/{name}.txt", work, limit_s)
+            return self.step(source, Entry(name), f"listings/{name}.txt", work, limit_s)
         execution = partial(execute, how.argv, command_environ(os.environ))
-        return self._step(source, Entry(name, command=list(how.argv)), f"commands/{name}.txt", execution, limit_s)
+        return self.step(source, Entry(name, command=list(how.argv)), f"commands/{name}.txt", execution, limit_s)
 
     def _copy(self, source: Source, path: str, how: File | Files, limit_s: float) -> bool:
         """Copies one file."""
-        work = partial(copy, self.tree, path, source.cap_bytes, how.keep)
-        return self._step(source, Entry(source.name, file=path), f"files{path}", work, limit_s)
+        place = "files" + (path[:-3] if path.endswith(".gz") else path)  # noqa: FURB188 - `copy` unpacks it
+        if self.bundle.has(place):  # another row had it
+            self.add(Entry(source.name, file=path, error="not needed: it is in the bundle already"))
+            return False
+        work = partial(copy, self.tree, path, self._cap_bytes(source), how.keep)
+        return self.step(source, Entry(source.name, file=path), place, work, limit_s)
 
     def _copy_all(self, source: Source, how: Files, limit_s: float) -> None:
         """Copies every file that matches, an entry each; one entry where none does."""
@@ -85,58 +99,76 @@ class Site:
         if outcome == "ok" and not listed:
             outcome, error = "absent", f"nothing matches {' '.join(patterns)}"
         if outcome != "ok":
-            self._add(Entry(source.name, outcome=outcome, error=error))
+            self.add(Entry(source.name, outcome=outcome, error=error))
             return
         paths = [os.fsdecode(path) for path in bytes(listed).split(b"\0") if path]
         for path in paths[:MOST_FILES]:
             left_s = until - time.monotonic()
             if self.stop():
-                self._add(Entry(source.name, file=path, outcome="interrupted", error="not started"))
+                self.add(Entry(source.name, file=path, outcome="interrupted", error="not started"))
             elif left_s <= 0:
-                self._add(Entry(source.name, file=path, error="not started: its source's time was spent"))
+                self.add(Entry(source.name, file=path, error="not started: its source's time was spent"))
             else:
                 self._copy(source, path, how, left_s)
         if len(paths) > MOST_FILES:
-            self._add(Entry(source.name, error=f"{len(paths) - MOST_FILES} more files match"))
+            self.add(Entry(source.name, error=f"{len(paths) - MOST_FILES} more files match"))
 
-    def _step(self, source: Source, entry: Entry, place: str, work: Callable[[], object], limit_s: float) -> bool:
+    def step(self, source: Source, entry: Entry, place: str, work: Callable[[], object], limit_s: float) -> bool:
         """Runs one child into one artifact; true where that came whole."""
         entry.outcome = "interrupted"  # until it is known better
-        self._add(entry)
-        began = time.monotonic()
-        with self.bundle.artifact(place, source.cap_bytes) as artifact:
+        self.add(entry)
+        began, cap_bytes = time.monotonic(), self._cap_bytes(source)
+        if not cap_bytes:
+            entry.outcome, entry.error = "skipped", "not taken: the bundle has reached its greatest size"
+            return False
+        with self.bundle.artifact(place, cap_bytes) as artifact:
             try:
-                ran = run(work, artifact.write, deadline_s=limit_s, stop=self.stop)
+                most = source.cap_bytes + _FLOOD_BYTES
+                ran = run(work, artifact.write, deadline_s=limit_s, stop=self.stop, most_bytes=most)
                 judged = judge(ran, is_command=entry.command is not None, wrote=artifact.bytes > 0)
                 entry.outcome, entry.exit_code, entry.error = judged
                 entry.truncated = ran.cut
+                entry.note = ran.note or entry.note
                 if entry.outcome == "ok":
                     artifact.write(b"")
+                artifact.end()
+                if cap_bytes < source.cap_bytes and (artifact.truncated or entry.truncated):
+                    entry.error = entry.error or f"cut at {cap_bytes} bytes: the bundle nears its greatest size"
             finally:
                 entry.seconds = round(time.monotonic() - began, 3)
                 artifact.describe(entry)
-        if ran.stderr:
-            self._add_stderr(source, place, ran.stderr)
-        return entry.outcome == "ok" and not entry.truncated and artifact.head.startswith(source.whole_if)
+        for what, content in (("stderr", ran.stderr), ("stuck", ran.left_stacks)):
+            if content:
+                self._add_beside(f"{entry.name}.{what}", f"{_stem(place)}.{what}.txt", content)
+        is_empty = entry.command is not None and not entry.bytes  # nothing to see, or nothing that we may see
+        whole = entry.outcome == "ok" and not entry.truncated and not is_empty
+        return whole and artifact.head.startswith(source.whole_if)
 
-    def _add_stderr(self, source: Source, place: str, stderr: bytes) -> None:
-        """Keeps standard error beside the artifact, in an entry that is not taken for the output."""
-        entry = Entry(f"{source.name}.stderr", outcome="ok")
-        with self.bundle.artifact(place.removesuffix(".txt") + ".stderr.txt", MIB) as artifact:
-            artifact.write(stderr)
+    def _add_beside(self, name: str, place: str, content: bytes) -> None:
+        """Keeps what belongs to an artifact beside it, in an entry that is not taken for the output."""
+        if self.bundle.has(place):  # of several files of one name
+            return
+        entry = Entry(name, outcome="ok")
+        with self.bundle.artifact(place, MIB) as artifact:
+            artifact.write(content)
+            artifact.end()
             artifact.describe(entry)
-        self._add(entry)
+        self.add(entry)
 
-    def _add(self, entry: Entry) -> None:
+    def _cap_bytes(self, source: Source) -> int:
+        """What one artifact of the source may have, by its row and by the room in the bundle."""
+        return min(source.cap_bytes, self.bundle.room())
+
+    def add(self, entry: Entry) -> None:
         """Enters it in the manifest."""
         self.bundle.entries.append(entry)
 
 
 def judge(ran: Ran, *, is_command: bool, wrote: bool) -> tuple[Outcome, int | None, str | None]:
     """The outcome of a step, the exit code where it was a command that ended, and the error in one line."""
-    if ran.interrupted or ran.timed_out:
-        outcome: Outcome = "interrupted" if ran.interrupted else "timed-out"
-        what = "interrupted" if ran.interrupted else "did not end in time"
+    if ran.interrupted or ran.timed_out or ran.flooded:
+        outcome: Outcome = "interrupted" if ran.interrupted else "timed-out" if ran.timed_out else "failed"
+        what = {"interrupted": "interrupted", "timed-out": "did not end in time"}.get(outcome, _FLOODED)
         left = f"; left behind: {ran.left_behind}, not even SIGKILL ends it" if ran.left_behind else ""
         return outcome, None, what + left
     if ran.error is not None:
@@ -150,6 +182,11 @@ def judge(ran: Ran, *, is_command: bool, wrote: bool) -> tuple[Outcome, int | No
     first = next((line for line in ran.stderr.splitlines() if line.strip()), b"").decode("utf-8", "replace")
     refused = not wrote and any(refusal in ran.stderr for refusal in _REFUSALS)
     return ("no-permission" if refused else "failed"), shown, one_line(first) or f"exit code {code}"
+
+
+def _stem(place: str) -> str:
+    """The place without the ending of texts."""
+    return place[:-4] if place.endswith(".txt") else place  # noqa: FURB188 - the oldest Python lacks it
 
 
 def one_line(text: str) -> str:

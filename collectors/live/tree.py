@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import errno
 import glob
+import gzip
 import os
 import re
 import stat
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from collectors.live.run import report
+from collectors.live.excerpt import copy_parts
+from collectors.live.report import report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-Keep: TypeAlias = Literal["head", "tail"]
+Keep: TypeAlias = Literal["head", "tail", "parts"]
 
 _CHUNK = 64 * 1024
 _LINKS = 40
@@ -79,30 +82,42 @@ class Tree:
         if fixed == pattern:
             return [pattern] if os.path.lexists(self.beside(pattern)) else []
         os.scandir(self.real(fixed.rpartition("/")[0] or "/")).close()
-        found = glob.glob(pattern.lstrip("/"), root_dir=self.root)  # noqa: PTH207 - no Path for each of thousands
-        return sorted((f"/{path}" for path in found), key=_numeric)
+        base = self.root.rstrip("/")
+        found = glob.glob(f"{glob.escape(base)}/{pattern.lstrip('/')}")  # noqa: PTH207 - no Path for each of thousands
+        return sorted((path[len(base) :] for path in found), key=_numeric)
 
     def read(self, path: str, limit: int = _CHUNK) -> str:
         """The first `limit` bytes of a small text file, without the line end that closes it."""
+        return self.read_bytes(path, limit).decode("utf-8", "surrogateescape").rstrip("\n")
+
+    def read_bytes(self, path: str, limit: int = _CHUNK) -> bytes:
+        """The first `limit` bytes of a file."""
         with open(self.real(path), "rb") as file:  # noqa: PTH123 - Path.open would not save anything here
-            return file.read(limit).decode("utf-8", "surrogateescape").rstrip("\n")
+            return file.read(limit)
 
 
 def copy(tree: Tree, path: str, cap_bytes: int, keep: Keep) -> None:
-    """Writes a file to standard output: its beginning, or its last whole lines if it is over the cap."""
+    """Writes a file to standard output; of one over the cap its beginning, its last whole lines, or parts.
+
+    What gzip packed is unpacked: nobody could see secrets in it otherwise.
+    """
     descriptor = os.open(tree.real(path), os.O_RDONLY | os.O_NOCTTY)
     status = os.fstat(descriptor)
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    if path.endswith(".gz") and stat.S_ISREG(status.st_mode):
+        with os.fdopen(descriptor, "rb") as packed, gzip.GzipFile(fileobj=packed) as file:
+            (_write_all if keep == "head" else _write_last)(file.read, cap_bytes)
+        return
+    if keep == "parts" and status.st_size > cap_bytes:
+        copy_parts(descriptor, status.st_size, cap_bytes, _write)
+        return
     if keep == "tail" and status.st_size > cap_bytes:
         report(cut=True)
         os.lseek(descriptor, status.st_size - cap_bytes, os.SEEK_SET)
         first = os.read(descriptor, _CHUNK)
         _write(first[first.find(b"\n") + 1 :])
-    left = cap_bytes + 1  # one more than is kept, so that the parent sees that it was too long
-    while left > 0 and (chunk := os.read(descriptor, min(_CHUNK, left))):
-        _write(chunk)
-        left -= len(chunk)
+    _write_all(partial(os.read, descriptor), cap_bytes)
 
 
 def print_paths(tree: Tree, patterns: Iterable[str]) -> None:
@@ -114,7 +129,10 @@ def print_paths(tree: Tree, patterns: Iterable[str]) -> None:
     refused: OSError | None = None
     for pattern in patterns:
         try:
-            found.update(dict.fromkeys(tree.glob(pattern)))
+            paths = tree.glob(pattern)
+            if _MAGIC.search(pattern):  # folders that happen to match; one that is named outright is an error
+                paths = [path for path in paths if not os.path.isdir(tree.real(path))]  # noqa: PTH112 - a text
+            found.update(dict.fromkeys(paths))
         except FileNotFoundError:
             continue
         except OSError as error:
@@ -137,9 +155,41 @@ def print_lines(tree: Tree, like: str, lines: Callable[[Tree], Iterator[str]]) -
         _write(head.encode())
 
 
+def print_transcript(lines: Callable[[], Iterator[str]]) -> None:
+    """Writes lines that hold their own commands, each at once."""
+    for line in lines():
+        _write(os.fsencode(f"{line}\n"))
+
+
 def complain(path: str, error: OSError) -> None:
     """Says on standard error that one part of a listing could not be read."""
     os.write(2, os.fsencode(f"cat: {path}: {error.strerror}\n"))
+
+
+def _write_all(read: Callable[[int], bytes], cap_bytes: int) -> None:
+    """Writes what is read, and one byte more than is kept, so that the parent sees that it was too long."""
+    left = cap_bytes + 1
+    chunk = read(min(_CHUNK, left))
+    while chunk:
+        _write(chunk)
+        left -= len(chunk)
+        chunk = read(min(_CHUNK, left)) if left > 0 else b""
+
+
+def _write_last(read: Callable[[int], bytes], cap_bytes: int) -> None:
+    """Writes the last whole lines of what can only be read from its beginning."""
+    kept, cut = b"", False
+    chunk = read(_CHUNK)
+    while chunk:
+        kept += chunk
+        chunk = read(_CHUNK)
+        if len(kept) > 2 * cap_bytes:
+            kept, cut = kept[-cap_bytes:], True
+    if cut or len(kept) > cap_bytes:
+        report(cut=True)
+        kept = kept[-cap_bytes:]
+        kept = kept[kept.find(b"\n") + 1 :]
+    _write(kept)
 
 
 def _write(chunk: bytes) -> None:

@@ -80,9 +80,10 @@ def by_number(number: int) -> Code | None:
 
 
 def by_text(text: str) -> Code | None:
-    """The error whose text this begins with."""
+    """The error whose text this begins with, with or without the word CUDA before it."""
     plain = text.strip().lower()
-    return next((code for code in CODES if plain.startswith(code.text.lower())), None)
+    texts = plain, plain.removeprefix("cuda ")
+    return next((code for said in texts for code in CODES if said.startswith(code.text.lower())), None)
 
 
 def by_name(name: str) -> Code | None:

@@ -36,7 +36,7 @@ _Form: TypeAlias = tuple[bool, CudaErrorClass | None, str]
 _OF_TORCH: tuple[_Form, ...] = (
     (True, "driver-too-old", _LED_INIT + "The NVIDIA driver on your system is too old"),
     (True, "driver-missing", _LED_INIT + "Found no NVIDIA driver on your system"),
-    (True, "unknown", _LED_INIT + "CUDA unknown error - this may be due to"),
+    (True, "unknown", f"(?:{_LED_INIT})?CUDA unknown error - this may be due to"),
     (
         True,
         None,
@@ -54,7 +54,7 @@ _OF_TORCH: tuple[_Form, ...] = (
 )
 _OF_FRAMEWORKS: tuple[_Form, ...] = (
     (False, None, rf"(?:.{{0,200}}\s)?Triton Error \[CUDA\]: {_SAID}"),
-    (False, None, f"Failed: Cuda error {_PLACE} {_QUOTED}"),
+    (False, None, f"(?:{_RAISED})?Failed: (?:Cuda|CUDA) error {_PLACE} {_QUOTED}"),
 )
 _OF_SAMPLES: tuple[_Form, ...] = (
     (False, None, f"Cuda failure {_PLACE}:? {_QUOTED}"),
@@ -65,6 +65,11 @@ _OF_SAMPLES: tuple[_Form, ...] = (
 _OF_OTHERS: tuple[_Form, ...] = (
     (False, None, rf"(?:[\w.]{{1,80}}Error: )?(?P<name>cudaError[A-Z]\w{{2,60}}): {_SAID}"),
     (False, None, rf"{_RAISED}.{{0,300}}?[=:('] ?(?P<name>CUDA_ERROR_[A-Z_]{{3,60}}|cudaError[A-Z]\w{{2,60}})"),
+    (
+        False,
+        None,
+        rf"{_RAISED}CUDA (?:runtime|driver) API error (?P<name>(?:CUDA_ERROR_|cudaError)\w{{2,60}}) \({_NUMBER}\)",
+    ),
     (False, None, rf".{{0,200}}?{_BEFORE_NAME}(?P<name>CUDA_ERROR_[A-Z_]{{3,60}})"),
     (False, None, rf"(?:C\+\+ exception with description \")?{_PLACE}: Cu failure: (?P<said>[\w ]{{3,80}})"),
     (True, None, r".{0,200}[Ff]ailed call to cuInit: (?:\w{3,20}: CUDA error: )?(?P<said>[\w .:]{3,120})"),
@@ -122,7 +127,14 @@ MARKERS = (
         "not compiled with CUDA",
     ),
     *("CUDA in forked subprocess", "CUDA driver initialization failed", "THCudaCheck FAIL", "Triton Error [CUDA]"),
-    *("Failed: Cuda error", "Cuda failure ", "Test CUDA failure", "allocate device vector", "cudaError"),
+    *(
+        "Failed: Cuda error",
+        "Failed: CUDA error",
+        "Cuda failure ",
+        "Test CUDA failure",
+        "allocate device vector",
+        "cudaError",
+    ),
     *("CUDA_ERROR_", "Cu failure: ", "call to cuInit", "CUDA failure ", "cudaGetDeviceProperties returned"),
     *(" failed: operation not", " failed: invalid ", " failed: system not", "GPUassert: ", "GPU assert: "),
     *("library init failure", "library failed to get device context"),

@@ -196,7 +196,7 @@ def power(report: Report, values: Values) -> Fact | None:
 
 def link(report: Report, values: Values) -> Fact | None:
     """Its PCIe link."""
-    generation = values.number("pcie.link.gen.current")
+    generation = values.first_number("pcie.link.gen.current", "pcie.link.gen.gpucurrent")
     lanes = values.number("pcie.link.width.current")
     if generation is None and lanes is None:
         return None

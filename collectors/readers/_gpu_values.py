@@ -159,7 +159,8 @@ def temperature_state(values: Values) -> TemperatureState | None:
 def link_state(values: Values) -> LinkState | None:
     """Whether the PCIe link is all it can be; a lower generation is told apart by whether the GPU works."""
     lanes, most_lanes = values.number("pcie.link.width.current"), values.number("pcie.link.width.max")
-    now, most = values.number("pcie.link.gen.current"), values.number("pcie.link.gen.max")
+    now = values.first_number("pcie.link.gen.current", "pcie.link.gen.gpucurrent")
+    most = values.number("pcie.link.gen.max")
     if lanes is not None and most_lanes is not None and lanes < most_lanes:
         return "narrower"
     if now is None or most is None:

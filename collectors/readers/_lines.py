@@ -31,9 +31,23 @@ _BARE_NO_FILE = regex(
 )
 
 
+_ROUND_IT = regex(
+    r"(?:sudo\s{1,4}(?:-\w\s{1,4}){0,3}|timeout\s{1,4}\S{1,12}\s{1,4}"
+    r"|(?:kubectl|oc)\s(?:\S{1,200}\s{1,4}){0,6}exec\s(?:\S{1,200}\s{1,4}){1,8}?--\s{1,4}"
+    r"|(?:docker|podman|nerdctl)\s{1,4}exec\s{1,4}(?:-\w{1,4}\s{1,4}){0,3}[\w.-]{1,200}\s{1,4}){1,3}"
+)
+"""What a command is run with or in: rights, a limit of time, a container."""
+
+
+def plain_command(command: str) -> str:
+    """A command without sudo, timeout, and `docker exec NAME` or `kubectl exec POD --` before it."""
+    command = command[:MOST_COLUMNS].strip()
+    return _ROUND_IT.sub("", command, count=1) if _ROUND_IT.match(command) else command
+
+
 def command_of(section: Section) -> str:
-    """The command that printed the section, without `sudo` and the folder of the program; empty if not known."""
-    command = (section.command or "")[:MOST_COLUMNS].strip().removeprefix("sudo ").lstrip()
+    """The command that printed the section, as `plain_command` has it, without the folder of the program."""
+    command = plain_command(section.command or "")
     program, space, arguments = command.partition(" ")
     return program.rpartition("/")[2] + space + arguments
 

@@ -83,7 +83,7 @@ def on_bus(device: Device, *, links_shown: bool) -> GpuOnBus:
     """Where the GPU sits and who drives it; that none does is known where the listing shows links."""
     attributes = device.attributes
     node, enabled = attributes.number("numa_node"), attributes.number("enable")
-    state = attributes.text("power_state")
+    state, resets = attributes.text("power_state"), attributes.text("reset_method")
     return GpuOnBus(
         bdf=device.bdf,
         device_id=(attributes.text("device") or "").removeprefix("0x") or None,
@@ -92,6 +92,7 @@ def on_bus(device: Device, *, links_shown: bool) -> GpuOnBus:
         enabled=enabled > 0 if enabled is not None else None,
         power_state=state if state not in {None, "unknown"} else None,
         parent=device.parent,
+        reset_methods=resets or "none" if resets is not None else None,
     )
 
 

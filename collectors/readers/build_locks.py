@@ -18,18 +18,20 @@ from collectors.readers._regex import regex
 from kb.evidence import Observed, Reader, Reading, Section, Source
 from kb.facts.progress import BuildLock, BuildProcesses
 
-_FOLDER = r"/\S{0,250}(?:torch_extensions|cached_ops|aiter/jit)/\S{0,200}"
-_PATH = regex(rf"\s{{0,4}}(?P<path>{_FOLDER}/(?:lock|lock_\w{{1,100}}|[\w.-]{{1,120}}\.lock))\s*$")
+_FOLDER = r"(?:~|\$HOME)?/\S{0,250}(?:torch_extensions|cached_ops|aiter/jit)/\S{0,200}"
+_PATH = regex(rf"\s{{0,4}}(?P<path>{_FOLDER}/(?:lock|lock_\w{{1,100}}|[\w.-]{{1,300}}\.lock))\s*$")
 _DATE = r"\d{4}-\d\d-\d\d \d\d:\d\d\S{0,20}(?: [+-]\d{4})?|[A-Z][a-z]{2} {1,2}\d{1,2} {1,2}[\d:]{4,5}"
 _LISTED = regex(
     rf"-[rwxsStT-]{{9}}[.+@]?\s{{1,8}}\d{{1,6}}(?:\s{{1,8}}\S{{1,64}}){{2}}\s{{1,16}}\d{{1,15}}\s{{1,4}}(?P<modified>{_DATE})"
-    rf"\s{{1,4}}(?P<name>lock|lock_\w{{1,100}}|[\w.-]{{1,120}}\.lock|{_FOLDER}/lock)\s*$"
+    rf"\s{{1,4}}(?P<name>lock|lock_\w{{1,100}}|[\w.-]{{1,300}}\.lock|{_FOLDER}/lock)\s*$"
 )
 _ASKED = regex(rf"ls .{{0,200}}?(?P<folder>{_FOLDER})(?:\s|$)")
 _PROCESSES = regex(
     r"(?:pgrep .{0,20}|ps .{0,80}\| *(?:grep|egrep|rg) .{0,20})[\"']?[\w|\\()]{0,60}(?:nvcc|ninja|cicc|ptxas)"
 )
 _COMPILER = regex(r"\b(?:nvcc|ninja|cicc|ptxas|cc1plus|hipcc)\b")
+_OF_A_PROCESS = regex(r"\s{0,10}(?:[a-z_][\w.+-]{0,31}\$?\s{1,30})?\d{1,10}\s")
+"""A line of pgrep or ps: the pid first, or behind the user."""
 
 
 def read(section: Section) -> Iterator[Reading]:
@@ -77,7 +79,7 @@ def _processes(section: Section) -> Iterator[Reading]:
     running = [
         index
         for index, line in enumerate(section.lines)
-        if _COMPILER.search(line[:500]) and "grep" not in line[:500] and line.lstrip()[:1].isdigit()
+        if _COMPILER.search(line[:500]) and "grep" not in line[:500] and _OF_A_PROCESS.match(line)
     ]
     fact = BuildProcesses(count=len(running))
     if running:

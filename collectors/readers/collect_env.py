@@ -4,7 +4,7 @@
     Nvidia driver version: 510.47.03
     GPU 0,1,2,3: NVIDIA A800 80GB PCIe
 
-Follows PyTorch 1.0 to 2.14, vLLM 0.4 to 0.33 and SGLang 0.2 to 0.5. The driver that these reports name is the one that
+Follows PyTorch 1.0 to 2.14, vLLM 0.4 to 0.33 and SGLang 0.2 to 0.5, and the report of the collector. The driver that these reports name is the one that
 nvidia-smi gave; under WSL it is that of Windows and is left out. A report without the line of PyTorch gives nothing.
 """  # noqa: E501 - a path of text, not of code
 
@@ -24,7 +24,8 @@ from kb.facts.gpu import Gpu
 _TORCH = regex(r"PyTorch version\s{0,40}: ?(?P<value>\d[\w.+-]{1,60}|N/A|Could not collect)\s*$")
 _PAIR = regex(
     r"(?P<key>CUDA used to build PyTorch|ROCM used to build PyTorch|Is CUDA available|CUDA runtime version"
-    r"|Nvidia driver version|GPU models and configuration)\s{0,40}: ?(?P<value>.{0,200}?)\s*$"
+    r"|Nvidia driver version|GPU models and configuration|CUDA architectures of PyTorch|NCCL of PyTorch"
+    r")\s{0,40}: ?(?P<value>.{0,200}?)\s*$"
 )
 _GPU = regex(r"\s{0,4}GPU (?P<numbers>\d{1,3}(?:,\d{1,3}){0,63}): (?P<name>\S.{1,100}?)(?: \(UUID: .{1,80})?\s*$")
 _SGLANG_PAIR = regex(
@@ -33,6 +34,7 @@ _SGLANG_PAIR = regex(
 _DRIVER = regex(rf"(?P<version>{VERSION})\s*$")
 _NVCC = regex(r"(?:.{0,40}, )?release (?P<version>\d{1,2}\.\d{1,2})")
 _NVCC_OUTPUT = regex(r"Cuda compilation tools, release (?P<version>\d{1,2}\.\d{1,2}), V")
+_ARCHS = regex(r"(?:sm|compute)_\d{2,3}[a-z]?(?: (?:sm|compute)_\d{2,3}[a-z]?){0,40}\s*$")
 _TRUTH = {"True": True, "Yes": True, "False": False, "No": False}
 _WSL = regex(r"WSL2?\b|microsoft-standard")
 _MOST_GPUS = 64
@@ -144,6 +146,7 @@ def _torch_build(report: _Report) -> TorchBuild:
     version = report.value("PyTorch version")
     cuda, rocm = report.value("CUDA used to build PyTorch"), report.value("ROCM used to build PyTorch")
     knows = "CUDA used to build PyTorch" in report.values
+    archs, nccl = report.value("CUDA architectures of PyTorch"), report.value("NCCL of PyTorch")
     number = _DRIVER.match(cuda or "")
     none = report.values.get("CUDA used to build PyTorch", ("", 0))[0] == "None"
     return TorchBuild(
@@ -152,6 +155,8 @@ def _torch_build(report: _Report) -> TorchBuild:
         cpu_only=(none and rocm is None) or "+cpu" in (version or "") if knows else None,
         rocm=rocm is not None if knows else None,
         cuda_available=_TRUTH.get(report.value("Is CUDA available") or ""),
+        archs=archs if archs and _ARCHS.match(archs) else None,
+        nccl=nccl if nccl and _DRIVER.match(nccl) else None,
         reported_by="vllm" if report.by == "vllm" else "torch",
     )
 

@@ -51,7 +51,7 @@ _ACTIVE = regex(
     r"\s{1,8}0x[0-9a-f]{1,64} \([\d,]{1,30}\) \([\d,]{1,30}\) "
     r"(?P<kernel>\S.{0,200}?(?:AllReduceKernel|cross_device_reduce)\w{0,30})"
 )
-_FRAME = regex(r"\s{1,12}all_reduce \((?P<place>(?:\S{0,200}/)?custom_all_reduce\.py:\d{1,6})\)\s*$")
+_FRAME = regex(r"\s{1,12}(?:custom_)?all_reduce \((?P<place>(?:\S{0,200}/)?custom_all_reduce\.py:\d{1,6})\)\s*$")
 _VLLM = regex(r"(?:DEBUG|INFO|WARNING|ERROR) \d\d-\d\d \d\d:\d\d:\d\d")
 _SGLANG = regex(r"\[(?:\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d(?: [A-Z]{2,4}\d{1,6}){0,6}\] ")
 _MARKERS = (
@@ -90,13 +90,18 @@ def read(section: Section) -> Iterator[Reading]:
         launched = without_launcher(after_progress(whole)[:2000])
         logged = without_stamp(launched.text)
         said = _said(launched.text, logged.text)
-        if said is not None:
+        if said is not None and not _calls_the_frame_above(section, index, whole):
             found.add(said, index, logged.rank or launched.rank or launched.process)
     for said, tally in found:
         yield section.observe(_fact(said, tally), tally.index)
     whole_run = shows_start(section)
     if len(found) or whole_run:
         yield section.looked(CustomAllReduce, complete=whole_run)
+
+
+def _calls_the_frame_above(section: Section, index: int, line: str) -> bool:
+    """Whether a line is a frame that only called another one of the same kernel, which is told already."""
+    return index > 0 and _FRAME.match(line) is not None and _FRAME.match(section.lines[index - 1]) is not None
 
 
 def _said(line: str, text: str) -> _Said | None:

@@ -31,6 +31,7 @@ _LONG = regex(
 _HEADING = regex(r"(/dev(?:/\S{1,200})?):$")
 _LS = regex(r"(?:ls|find|ll)\s(?P<arguments>[^|;&]{1,400})(?P<rest>.{0,200})")
 _ERROR = regex(r"ls: .{1,60}?(?P<path>/dev/[\w/*?.-]{1,200})(?:[^\w/:][^:]{0,40})?: (?P<says>.{5,80})$")
+_OF_NVIDIA = regex(r"\| {0,4}grep (?:-i )?[\"']?nv(?:idia)?[\"']?\s*$")
 _COUNTED = regex(r"\|\s{0,4}wc -l\s*$")
 _OUR_LISTING = "device-files.txt"
 _LATE_NAMES = ("urandom", "vcs", "zero")
@@ -130,9 +131,10 @@ def _mark_whole(section: Section, listing: _Listing, arguments: list[str], *, cu
         return
     if any(line.endswith(_LATE_NAMES) for line in section.lines) and "/dev:" in section.lines[:3]:
         listing.whole.add("/dev/nvidia*")
+    filtered = bool(listing.names) and _OF_NVIDIA.search(command_of(section)) is not None
     for word in arguments:
         plain = word.rstrip("/").removesuffix("/*")
-        lists_all = plain == "/dev" and any(line.endswith(_LATE_NAMES) for line in section.lines)
+        lists_all = plain == "/dev" and (filtered or any(line.endswith(_LATE_NAMES) for line in section.lines))
         if word in {"/dev/nvidia*", "/dev/nvi*", "/dev/nv*"} or lists_all:
             listing.whole.add("/dev/nvidia*")
         elif plain in {"/dev/infiniband", "/dev/nvidia-caps", "/dev/nvidia-caps-imex-channels"}:
@@ -146,6 +148,7 @@ def _add_missing(listing: _Listing, line: str, index: int) -> None:
         listing.failed = True
     else:
         path = match["path"].rstrip("/")
+        path = "/dev/nvidia-uvm" if path == "/dev/nvidia-uvm*" else path
         listing.missing.setdefault(path, index)
         if path in {"/dev/nvidia*", "/dev/infiniband", "/dev/nvidia-caps-imex-channels"}:
             listing.whole.add(path)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from collectors.readers import _kernel_log
 from collectors.readers._event_sums import Sum, Sums
 from collectors.readers._kernel_events import LOG_MARKERS, BootId, KernelLog, LogLine
-from collectors.readers._lines import BDF, MOST_COLUMNS, is_lead, is_quoted
+from collectors.readers._lines import BDF, MOST_COLUMNS, command_of, is_lead, is_quoted
 from collectors.readers._regex import regex
 from collectors.readers.driver_load_forms import BY_INSTALLER, BY_KERNEL, BY_PROGRAM, of_reason
 from kb.evidence import Observed, Reader, Reading, Section
@@ -44,7 +44,11 @@ _BAD_BAR = regex(r"NVRM: BAR(?P<code>\d is \d{1,8}M) @ 0x[0-9a-f]{1,16} \(PCI:(?
 _NOUVEAU = regex(rf"nouveau (?P<bdf>{BDF}): NVIDIA \w{{3,8}} \([0-9a-f]{{6,8}}\)")
 _LOADED = regex(r"NVRM: loading NVIDIA UNIX ")
 _BUILD = regex(r"Error! Bad return status for module build on kernel: (?P<kernel>\S{1,80})")
-_BUILD_LOG = regex(r"/var/lib/dkms/nvidia[\w-]{0,20}/")
+_BUILD_LOG = regex(r"/var/lib/dkms/(?P<module>[\w-]{2,40})/")
+_BUILD_OF_NVIDIA = regex(
+    r"\bNV_(?:EXCLUDE_BUILD_MODULES|EXCLUDE_KERNEL_MODULES|VERBOSE)=|/var/lib/dkms/nvidia[\w-]{0,20}/"
+    r"|\bdkms (?:install|build) .{0,80}\bnvidia\b|Building module:? nvidia"
+)
 _PROGRAM = regex(r"(?:^|\s)[\w./@-]{1,60}\[\d{1,10}\]: ")
 _INSTALLER = "nvidia-installer log file"
 _MOST_LINES_APART = 12
@@ -203,8 +207,7 @@ def _of_program(log: _Log, section: Section, line: LogLine, *, by_installer: boo
             return
     build = _BUILD.search(line.text)
     if build and _is_said(line.text[: build.start()]):
-        following = section.lines[line.index : line.index + 3]
-        if any(_BUILD_LOG.search(one[:MOST_COLUMNS]) for one in following):
+        if _is_build_of_nvidia(section, line.index):
             _add(log, line, build, "build-failed", "dkms", module="nvidia")
         return
     for form in BY_INSTALLER if by_installer else ():
@@ -212,6 +215,20 @@ def _of_program(log: _Log, section: Section, line: LogLine, *, by_installer: boo
         if match:
             _add(log, line, match, form.problem, "installer", module="nvidia")
             return
+
+
+def _is_build_of_nvidia(section: Section, index: int) -> bool:
+    """Whether the log that a failed build names below is of an NVIDIA module; else whether the lines above are."""
+    for one in section.lines[index : index + 3]:
+        if (log := _BUILD_LOG.search(one[:MOST_COLUMNS])) is not None:
+            return log["module"].startswith("nvidia")
+    for above in range(index - 1, max(index - _MOST_LINES_APART, -1) - 1, -1):
+        one = section.lines[above][:MOST_COLUMNS] if above >= 0 else command_of(section)
+        if one.startswith("Error!"):
+            return False
+        if _BUILD_OF_NVIDIA.search(one):
+            return True
+    return False
 
 
 def _is_said(lead: str) -> bool:

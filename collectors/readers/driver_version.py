@@ -36,6 +36,7 @@ _FILE_ERROR = regex(
     r"[: ]{1,2}(?P<says>[^:=]{5,80})$"
 )
 _SYSFS = regex(r"/sys/module/(nvidia\w{0,20})/version")
+_SUM = regex(r"/sys/module/(?P<name>nvidia\w{0,20})/srcversion:(?P<sum>[0-9A-F]{8,40})\s*$")
 _SYSFS_LINE = regex(rf"(?:/sys/module/(?P<name>nvidia\w{{0,20}})/version:)?(?P<version>{VERSION})\s*$")
 
 
@@ -77,6 +78,11 @@ def _from_sysfs(section: Section) -> Iterator[Observed]:
         name = match and (match["name"] or bare)
         if match and name:
             fact = KernelModule(name=name, version=match["version"], reported_by="sysfs")
+            yield section.observe(fact, index)
+            continue
+        summed = _SUM.match(line.strip()[:200])
+        if summed:
+            fact = KernelModule(name=summed["name"], sum=summed["sum"], reported_by="sysfs")
             yield section.observe(fact, index)
 
 

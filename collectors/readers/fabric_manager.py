@@ -140,6 +140,9 @@ def read(section: Section) -> Iterator[Reading]:
     if run.state is not None:
         fact = FabricManagerRun(
             state=run.state,
+            nothing_to_do=True
+            if run.state == "failed" and any(key[0] == "no-nvswitch" for key in problems)
+            else None,
             starts=max(run.starts, run.begun, 1 if run.state != "stopped" else 0),
             stops=run.stops,
             failures=run.failures,

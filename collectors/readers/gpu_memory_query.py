@@ -29,6 +29,7 @@ _KNOWN = frozenset(
 )
 _BARE_ROW = regex(r"\s{0,4}(\d{1,3}), (\d{1,9}) MiB, (\d{1,9}) MiB\s*$")
 _NUMBER = regex(r"(\d{1,9})(?: MiB| %)?$")
+_WATTS = regex(r"(\d{1,5}(?:\.\d{1,3})?)(?: W)?$")
 _BDF = regex(rf"{BDF}$")
 _UUID = regex(r"GPU-[0-9a-f-]{8,60}$")
 _RELEASE = regex(r"\d{3}\.\d{1,3}(?:\.\d{1,3})?$")
@@ -180,8 +181,16 @@ def _samples(section: Section, queries: list[_Query]) -> Iterator[Observed]:
                     total_mib=int(total[1]) if total else None,
                     order=order,
                     at_s=query.at_s,
+                    utilisation_percent=_whole(cells, "utilization.gpu"),
+                    memory_utilisation_percent=_whole(cells, "utilization.memory"),
+                    power_w=float(power[1]) if (power := _WATTS.match(cells.get("power.draw", ""))) else None,
                 )
                 yield section.observe(sample, index)
+
+
+def _whole(cells: dict[str, str], column: str) -> int | None:
+    match = _NUMBER.match(cells.get(column, ""))
+    return int(match[1]) if match else None
 
 
 def _gpus(section: Section, query: _Query) -> Iterator[Observed]:

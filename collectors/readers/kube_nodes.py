@@ -41,6 +41,9 @@ _ROW = regex(
 _YAML_NAME = regex(r"\s{2,6}name: (?P<name>[a-z0-9][\w.-]{0,252})\s*$")
 _YAML_PART = regex(r"\s{2,6}(?P<key>allocatable|capacity|metadata|spec|nodeInfo|conditions|images|addresses):\s*$")
 _MOST_NODES = 500
+_OF_ONE = regex(
+    r"(?:kubectl|oc) (?:\S{1,60} ){0,4}?describe nodes?[ /](?P<name>[a-z0-9][\w.-]{0,252}) .{0,200}\|\s{0,4}e?grep"
+)
 _PRESSURES = ("MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable")
 
 
@@ -62,7 +65,7 @@ class _Node:
 
 def read(section: Section) -> Iterator[Reading]:
     """KubeNode for each node. One that registers no GPU has none, where the part that would show it is there."""
-    nodes = [*_described(section), *_from_yaml(section)]
+    nodes = [*_described(section), *_from_yaml(section)] or list(_searched(section))
     table = list(_table(section))
     for node in (nodes or table)[:_MOST_NODES]:
         yield section.observe(_fact(node), node.first, node.last)
@@ -114,6 +117,18 @@ def _described(section: Section) -> Iterator[_Node]:
         _take(node, part, line, index)
     if node:
         yield node
+
+
+def _searched(section: Section) -> Iterator[_Node]:
+    """A description of one node of which a search left two amounts: it has the first, and offers the second."""
+    asked = _OF_ONE.match(command_of(section))
+    amounts = [
+        (index, amount) for index, line in enumerate(section.lines) if (amount := _AMOUNT.match(line[:200]))
+    ]
+    if asked and len(amounts) == 2:
+        (first, has), (last, offers) = amounts
+        gpus = {"capacity": int(has["count"]), "allocatable": int(offers["count"])}
+        yield _Node(asked["name"], first, last, gpus=gpus)
 
 
 def _take(node: _Node, part: str, line: str, index: int) -> None:

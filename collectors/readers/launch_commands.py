@@ -45,6 +45,7 @@ _NAMES = {
 
 _COMMAND = regex(
     r"\s{0,20}(?:\+ )?(?:[A-Z_a-z]\w{0,80}=\S{0,400} ){0,20}(?:srun .{0,400}?|sudo |exec |time )?"
+    r"(?:(?:\S{0,200}/)?python[\d.]{0,5}(?: -[uOBsE]){0,3} (?=/\S))?"
     r"(?P<rest>(?:\S{0,200}/)?(?:torchrun|deepspeed|accelerate launch"
     r"|python[\d.]{0,5} -m torch\.distributed\.(?:run|launch))\s.{1,4000})"
 )

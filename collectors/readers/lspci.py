@@ -5,6 +5,7 @@
                 ACSCtl:	SrcValid+ TransBlk- ReqRedir+ CmpltRedir+ UpstreamFwd+ EgressCtrl- DirectTrans-
 
 Follows lspci of pciutils 3.1-3.13, `-n`, `-nn` and `-vvv`. Flags that grep picked out have no address.
+The collector prints bridges in the same form.
 Capabilities that an ordinary user may not read prove nothing. Other lines give nothing.
 """
 
@@ -47,6 +48,8 @@ _GENERATIONS = {2.5: 1, 5.0: 2, 8.0: 3, 16.0: 4, 32.0: 5, 64.0: 6}
 _ACS = regex(r"\s{1,24}ACSCtl:\s{1,8}(?P<flags>[A-Z]\w{2,20}[+-](?: [A-Z]\w{2,20}[+-]){1,12})\s*$")
 _DENIED = "<access denied>"
 _COUNT = regex(r"ACSCtl.{0,40}\| ?grep -c")
+_SPACE = "cat /sys/bus/pci/devices/*/config"
+"""Bridges alone, as the collector shows what it reads of their configuration space."""
 _CUT = regex(r"\| ?(?:head|tail|sed|awk)\b")
 
 
@@ -210,7 +213,7 @@ def _looked(
         as_root = (section.command or "").startswith("sudo ")
         yield section.looked(AcsControl, complete=none_set and as_root, reason="no-permission")
         return
-    if devices:
+    if devices and not command.startswith(_SPACE):
         is_listing = len(devices) > sum(device.gpu is not None for device in devices.values())
         whole = "-s " not in command and _CUT.search(command) is None if command else is_listing
         yield section.looked(Gpu, complete=whole, reason="not-collected")
@@ -226,5 +229,5 @@ READER = Reader(
     "lspci",
     read,
     markers=("NVIDIA Corporation", "ACSCtl:", " 0302: 10de:", " 0300: 10de:"),
-    commands=("lspci",),
+    commands=("lspci", _SPACE),
 )

@@ -1,10 +1,12 @@
-"""GPU memory that PyTorch could not share between processes: CUDA IPC handles and descriptors of cuMem pieces.
+"""GPU memory that could not be shared between processes: CUDA IPC handles and descriptors of cuMem pieces.
 
     RuntimeError: pidfd_getfd: Operation not permitted
         File "/opt/torch/multiprocessing/reductions.py", line 149, in rebuild_cuda_tensor
     RuntimeError: CUDA error: invalid resource handle
+    failed to register CUDA shared memory region 'output_0': failed to open CUDA IPC handle: invalid argument
 
-Follows PyTorch 1.8 to 2.14 (torch/multiprocessing/reductions.py, c10/cuda/CUDACachingAllocator.cpp). A CUDA error
+Follows PyTorch 1.8 to 2.14 (torch/multiprocessing/reductions.py, c10/cuda/CUDACachingAllocator.cpp) and Triton's
+server from 20.03 on. A CUDA error
 counts only where the frames right above it are those that share tensors; a sentence about one gives nothing.
 """
 
@@ -22,10 +24,11 @@ from kb.facts.peer_paths import MemorySharingFailure
 _RAISED = r"(?:E {1,8})?(?:[A-Za-z_][\w.]{0,80}(?:Error|Exception)(?:\(\w{1,40}\))?: |\s{0,8}what\(\): {1,4})"
 _DESCRIPTOR = regex(rf"{_RAISED}pidfd_(?:open|getfd): ?(?P<error>[A-Z][\w ]{{3,60}})")
 _OLD_KERNEL = regex(rf"{_RAISED}The kernel on this machine does not support the (?P<call>pidfd_\w{{4,6}}) syscall")
+_SERVER = regex(r"(?:.{0,300}: |`?)failed to open CUDA IPC handle: (?P<error>[a-z][a-z ]{3,60})")
 _CUDA = regex(rf"{_RAISED}CUDA (?:driver )?error: (?P<error>[^(]{{3,100}})")
 _EXPORT = ("_share_cuda_(", "in reduce_storage", "in reduce_tensor")
 _IMPORT = ("_new_shared_cuda(", "in rebuild_cuda_tensor", "in _new_shared_cuda")
-_MARKERS = ("pidfd_open", "pidfd_getfd", *_EXPORT, *_IMPORT)
+_MARKERS = ("failed to open CUDA IPC handle", "pidfd_open", "pidfd_getfd", *_EXPORT, *_IMPORT)
 _FRAMES = 8
 
 
@@ -41,7 +44,7 @@ class _Said(NamedTuple):
 def read(section: Section) -> Iterator[Reading]:
     """One fact for each different failure of each rank."""
     found: Tallies[_Said] = Tallies()
-    for index, whole in section.matching("pidfd_", "CUDA error", "CUDA driver error"):
+    for index, whole in section.matching("pidfd_", "CUDA error", "CUDA driver error", "CUDA IPC handle"):
         launched = without_launcher(after_progress(whole)[:2000])
         logged = without_stamp(launched.text)
         said = _said(section, index, logged.text[:1000], logged.rank or launched.rank)
@@ -60,6 +63,8 @@ def _said(section: Section, index: int, text: str, rank: str | None) -> _Said | 
     if (old := _OLD_KERNEL.match(text)) is not None:
         named = "expandable_segments" in text
         return _Said("descriptor", f"no {old['call']} in this kernel", expandable_segments=named, rank=rank)
+    if (refused := _SERVER.match(text)) is not None:
+        return _Said("import", refused["error"].strip(), expandable_segments=False, rank=rank)
     error = _CUDA.match(text)
     if error is None:
         return None

@@ -25,7 +25,7 @@ _PATH = regex(
     r"(?:/usr)?/lib/modules/(?P<kernel>[^/\s]{1,100})/(?:\S{1,300}/)?(?P<name>nvidia(?:[_-][\w-]{1,30})?)\.ko(?:\.\w{2,4})?$"
 )
 _FIELD = regex(r"(?P<key>[a-z_]{4,20}):\s{1,20}(?P<value>\S.{0,400})?$")
-_KEYS = frozenset({"filename", "version", "license", "vermagic", "name"})
+_KEYS = frozenset({"filename", "version", "license", "vermagic", "name", "srcversion"})
 _ABSENT = regex(r"modinfo: ERROR: (?:Module|could not get modinfo from) '?nvidia'?\b")
 _ASKS = regex(r"modinfo\s(?:.{0,60}\s)?nvidia(?:-current|-open)?(?=\s|$)")
 _ASKS_FIELD = regex(r"modinfo (?:-F ?|--field[= ])(?P<key>version|license|vermagic) nvidia\s*$")
@@ -82,6 +82,7 @@ def _block(section: Section, index: int, values: dict[str, str], *, asked: bool 
         flavour=_flavour(values.get("license", "")),
         path=values.get("filename") or None,
         kernel=values["vermagic"].split()[0] if values.get("vermagic") else (path["kernel"] if path else None),
+        sum=values.get("srcversion") or None,
     )
     yield section.observe(fact, index)
 

@@ -150,6 +150,6 @@ READER = Reader(
     "name-resolution",
     read,
     markers=(*_FAILURE_MARKERS, "localhost", "127.0.1.1"),
-    commands=("getent ", "cat /etc/hosts", "nslookup ", "dig ", "host ", "kubectl exec"),
+    commands=("getent ", "hostname; getent ", "cat /etc/hosts", "nslookup ", "dig ", "host ", "kubectl exec"),
     lines=_FAILURE_MARKERS,
 )

@@ -6,13 +6,14 @@
 
 Follows NVIDIA/nccl-tests 2.0 to 2.19 (src/common.cu, util.cu), rccl-tests and the JSON of `-J`. Columns are told
 by the heading: with or without `root`, with `#wrong` (a count) or the older `error` (a distance, no count), with
-columns for each iteration or a time behind. `N/A` is not checked. A run that is cut is `unfinished`.
+columns for each iteration or a time behind. `N/A` is not checked. A run that is cut is `unfinished`; a `^C` below it, or
+`timeout` before it, says that it did not end by itself.
 """  # noqa: E501 - lines of the output as they are
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -21,17 +22,21 @@ from collectors.readers._regex import regex
 from collectors.readers.launcher_prefixes import without_launcher
 from collectors.readers.nccl_failure_forms import release_of
 from kb.evidence import Reader, Reading, Section
+from kb.facts.gpu import Gpu
 from kb.facts.nccl_tools import NcclTestLibrary, NcclTestResult
 
 MOST_RUNS = 300
 MOST_COLUMNS = 1000
+MOST_GPUS = 64
 
 _PARAMETERS = regex(r"# nThread \d{1,6} nGpus \d{1,4} minBytes .{1,200}? validation: (?P<validation>\d)")
 _LIMITED = regex(r"(?:sudo |[A-Z_]{2,60}=\S{0,200} ){0,12}timeout (?:-\S{1,20} |--\S{1,40} ){0,4}\d{1,6}[smh]? ")
+_DIRECT_COPIES_OFF = regex(r"\bNCCL_P2P_(?:DISABLE=[\"']?1\b|LEVEL=[\"']?(?:LOC|0)\b)")
 _STARTING = regex(r"# Collective test starting: (?:\S{0,200}/)?(?P<program>\w{1,40})")
 _RANK = regex(
     r"# {1,4}Rank {1,6}(?P<rank>\d{1,7}) (?:Group {1,6}\d{1,6} )?Pid {1,10}\d{1,10} on {1,40}"
-    r"(?P<host>\S{1,100}) device"
+    r"(?P<host>\S{1,100}) device {1,4}\d{1,4}"
+    r"(?: \[(?:(?P<bus>[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2})|0x[0-9a-f]{2})\] (?P<gpu>\S.{2,80}?)\s*$)?"
 )
 _HEADING = regex(r"# {3,20}size {2,20}count {2,20}type {1,20}(?P<rest>.{10,400})")
 _ROW = regex(r" {1,24}(?P<size>\d{1,15}) {1,24}\d{1,15} {1,24}(?P<type>[a-z]\w{1,12}) {1,24}(?P<rest>\S.{5,400})")
@@ -72,6 +77,8 @@ class _Run:
     validated: bool = False
     ranks: set[int] = field(default_factory=set)
     hosts: set[str] = field(default_factory=set)
+    gpus: dict[tuple[str, str | None], int] = field(default_factory=dict)
+    """Name and address, and the line that first gives them."""
     wrong_at: tuple[int, ...] = (3, 7)
     counts: bool = True
     """The column is a count, not a distance."""
@@ -86,16 +93,22 @@ class _Run:
 
 
 def read(section: Section) -> Iterator[Reading]:
-    """One fact for each run, and the releases of NCCL that the program was built with and runs with."""
+    """One fact for each run, the GPUs that it names, and the NCCL that it was built with and runs with."""
     if section.lines and section.lines[0].startswith("{"):
         yield from _json(section)
         return
     runs = list(_runs(section))
-    for run in runs[:MOST_RUNS]:
+    command = (section.command or "")[:MOST_COLUMNS]
+    limited, direct_off = _LIMITED.match(command) is not None, _DIRECT_COPIES_OFF.search(command) is not None
+    for run, following in zip(runs[:MOST_RUNS], [*runs[1:], None], strict=False):
         fact = _fact(run)
-        if fact.outcome == "unfinished" and _LIMITED.match((section.command or "")[:MOST_COLUMNS]):
+        below = section.lines[run.end + 1 : following.index if following else None]
+        if fact.outcome == "unfinished" and (limited or any(line.startswith("^C") for line in below)):
             fact = fact.model_copy(update={"timed_out": True})
+        if direct_off:
+            fact = fact.model_copy(update={"direct_copies_off": True})
         yield section.observe(fact, run.index, run.end)
+    yield from _gpus(section, runs)
     for index, line in section.matching("# nccl-tests version"):
         match = _VERSION.match(without_launcher(line[:MOST_COLUMNS]).text)
         if match is not None:
@@ -106,6 +119,17 @@ def read(section: Section) -> Iterator[Reading]:
             break
     if runs:
         yield section.looked(NcclTestResult, complete=len(runs) <= MOST_RUNS)
+
+
+def _gpus(section: Section, runs: Sequence[_Run]) -> Iterator[Reading]:
+    """Each GPU that a run on one machine names, each model that one on several does."""
+    seen: set[Gpu] = set()
+    for run in runs:
+        for (name, bus), index in run.gpus.items():
+            gpu = Gpu(name=name, bdf=f"{bus}.0" if bus and len(run.hosts) == 1 else None, reported_by="nccl-tests")
+            if gpu not in seen:
+                seen.add(gpu)
+                yield section.observe(gpu, index)
 
 
 def _runs(section: Section) -> Iterator[_Run]:
@@ -126,7 +150,7 @@ def _runs(section: Section) -> Iterator[_Run]:
             if run is not None:
                 yield run
             run = _Run(index, index, operation, parameters is not None and parameters["validation"] != "0")
-        if run is not None and _take(run, text):
+        if run is not None and _take(run, text, index):
             run.end = index
     if run is not None:
         yield run
@@ -137,7 +161,7 @@ def _begins(text: str) -> bool:
     return any(form.match(text) is not None for form in (_HEADING, _RANK, _BOUNDS, _BANDWIDTH, _FAILURE))
 
 
-def _take(run: _Run, text: str) -> bool:
+def _take(run: _Run, text: str, index: int) -> bool:
     """Adds one line to the run; False where the line says nothing of it."""
     if text.startswith(" "):
         row, begun = _ROW.match(text), _BEGUN.match(text)
@@ -146,6 +170,8 @@ def _take(run: _Run, text: str) -> bool:
     if (rank := _RANK.match(text)) is not None:
         run.ranks.add(int(rank["rank"]))
         run.hosts.add(rank["host"])
+        if rank["gpu"] is not None and len(run.gpus) < MOST_GPUS:
+            run.gpus.setdefault((rank["gpu"], rank["bus"]), index)
     elif (heading := _HEADING.match(text)) is not None:
         _heading(run, heading["rest"])
     elif (bounds := _BOUNDS.match(text)) is not None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from collectors.readers._lines import command_of
 from collectors.readers._regex import regex
+from kb.cpu_lists import cpus_in, cpus_in_mask, ranges
 from kb.evidence import Observed, Reader, Reading, Section
 from kb.facts.storage import CpuAffinity, NumaBindingRefused, NumaLayout, NumaNode
 
@@ -42,7 +43,7 @@ class _Node:
 
     first: int
     last: int
-    cpus: int | None = None
+    cpus: frozenset[int] | None = None
     size: int | None = None
     free: int | None = None
 
@@ -72,12 +73,12 @@ def _nodes(section: Section) -> dict[int, _Node]:
             node.last = index
             words = match["value"].split()
             if match["what"] == "cpus":
-                node.cpus = len(words)
+                node.cpus = cpus_in(match["value"])
             elif words:
                 setattr(node, match["what"], int(words[0]))
         elif named := _LSCPU.match(text):
             node = nodes.setdefault(int(named["node"]), _Node(index, index))
-            node.cpus = count_of(named["cpus"]) if node.cpus is None else node.cpus
+            node.cpus = cpus_in(named["cpus"]) if node.cpus is None else node.cpus
     return nodes
 
 
@@ -87,7 +88,8 @@ def _facts(section: Section, nodes: dict[int, _Node]) -> Iterator[Observed]:
         if node.cpus or node.size:
             fact = NumaNode(
                 node=number,
-                cpus=node.cpus,
+                cpus=None if node.cpus is None else len(node.cpus),
+                list=ranges(node.cpus) if node.cpus else None,
                 memory_mib=node.size,
                 free_mib=node.free,
                 problem="no-memory" if number in lacking else "none",
@@ -106,16 +108,6 @@ def _facts(section: Section, nodes: dict[int, _Node]) -> Iterator[Observed]:
         sized = any(node.size is not None for node in nodes.values())
         layout = NumaLayout(nodes=len(used), without_memory=len(lacking) if sized else None, balancing=balancing)
         yield section.observe(layout, min(node.first for node in nodes.values()))
-
-
-def count_of(text: str) -> int:
-    """How many numbers a list such as `0-15,64` names; 0 for what is no such list."""
-    total = 0
-    for part in text.split(","):
-        first, _, last = part.partition("-")
-        if first.isdecimal() and (last.isdecimal() or not last):
-            total += max(int(last[:9] or first[:9]) - int(first[:9]) + 1, 0)
-    return total
 
 
 def _refused(section: Section) -> Iterator[Observed]:
@@ -142,14 +134,8 @@ def _of_taskset(section: Section) -> Iterator[Observed]:
             continue
         seen.add(match["pid"])
         value = match["value"]
-        cpus = count_of(value) if match["form"] == "list" else _bits(value)
-        yield section.observe(CpuAffinity(cpus=cpus, list=value[:200], process=match["pid"]), index)
-
-
-def _bits(mask: str) -> int:
-    """How many processors a mask such as `ff,ffffffff` names."""
-    digits = mask.replace(",", "").replace("-", "")
-    return int(digits or "0", 16).bit_count()
+        cpus = cpus_in(value) if match["form"] == "list" else cpus_in_mask(value)
+        yield section.observe(CpuAffinity(cpus=len(cpus), list=ranges(cpus), process=match["pid"]), index)
 
 
 def _of_status(section: Section) -> Iterator[Observed]:
@@ -167,9 +153,10 @@ def _of_status(section: Section) -> Iterator[Observed]:
         return
     listed, index = values["Cpus"]
     pid = _PID.search(f"{command_of(section)} {section.path}")
+    cpus = cpus_in(listed)
     fact = CpuAffinity(
-        cpus=len(listed.split()) if " " in listed else count_of(listed),
-        list=listed[:200],
+        cpus=len(cpus),
+        list=ranges(cpus),
         process=pid["pid"] if pid else None,
         memory_nodes=values["Mems"][0][:80] if "Mems" in values else None,
     )

@@ -288,5 +288,5 @@ def _is_list(section: Section, command: str) -> bool:
 READER = Reader(
     "nvidia-smi-table",
     read,
-    markers=("NVIDIA-SMI ", "(UUID: GPU-", "MiB |", "NVIDIA-SMI version"),
+    markers=("NVIDIA-SMI ", "(UUID: GPU-", "MiB |", "NVIDIA-SMI version", ".0 Off |", ".0  On |"),
 )

@@ -29,6 +29,7 @@ Problem = Literal[
     "library-not-found",
     "gpu-lost",
     "reset-required",
+    "function-not-found",
 ]
 
 # Without case; the longest texts that all releases share. What nothing fits is an unknown error.
@@ -37,6 +38,9 @@ _TEXTS: tuple[tuple[str, Problem], ...] = (
     ("libraryrmversionmismatch", "version-mismatch"),
     ("librmversionmismatch", "version-mismatch"),
     ("lib_rm_version_mismatch", "version-mismatch"),
+    ("function not found", "function-not-found"),
+    ("functionnotfound", "function-not-found"),
+    ("function_not_found", "function-not-found"),
     ("driver not loaded", "driver-not-loaded"),
     ("drivernotloaded", "driver-not-loaded"),
     ("driver_not_loaded", "driver-not-loaded"),

@@ -112,13 +112,19 @@ def _telling(section: Section, waiting: Set[str]) -> Iterator[tuple[int, str]]:
         begin += 1
 
 
+_PROCESS_OF_A_SIGNAL = regex(r"\[(?P<host>[A-Za-z][\w.-]{0,63}):(?P<pid>\d{1,10})(?::[\d: ]{1,30})?\] ")
+"""Before what Open MPI and UCX say of a signal."""
+
+
 def _summed_up(section: Section, index: int, fatal: Fatal) -> str | None:
-    """The rank in torchrun's summary, which stands some lines above what it ended of."""
+    """The rank in torchrun's summary, some lines above the signal, or else the process that caught it."""
     if fatal.error == "signal":
         for line in section.lines[max(index - SUMMARY_LINES, 0) : index]:
             match = _RANK_SUMMED_UP.match(line[:200])
             if match is not None:
                 return f"rank {int(match[1])}"
+        process = _PROCESS_OF_A_SIGNAL.match(section.lines[index][:200])
+        return f"process {process['pid']} on {process['host']}" if process else None
     return None
 
 

@@ -6,7 +6,8 @@
 
 A traceback that ends in KeyboardInterrupt is one too.
 Follows py-spy 0.3 and 0.4, CPython's faulthandler, gdb's `thread apply all bt`, the kernel's stack files. Main threads
-are told, and others where they are at work on something that the job waits for. A stack without a heading gives nothing.
+are told, and others where they are at work on something that the job waits for. A stack without a heading gives nothing,
+unless the command of py-spy stands above it: then it is cut out of the main thread.
 """  # noqa: E501 - lines as they are
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ _PYSPY_FRAME = regex(
     r"\s{4}(?P<function>[^\s(][^()]{0,200}(?:\([^()]{0,200}\)[^()]{0,100})?) "
     r"\((?P<file>[^()]{1,250}?)(?::\d{1,7})?\)\s*$"
 )
+_PYSPY_COMMAND = regex(r"(?:sudo )?py-spy dump(?:.{0,80}?(?:-p|--pid)[= ](?P<pid>\d{1,10}))?")
 _FAULT = regex(
     r"(?:Current thread|Thread) 0x[0-9a-f]{4,16}(?: \[(?P<name>[^\]]{1,60})\])? \(most recent call first\):\s*$"
 )
@@ -116,9 +118,9 @@ def _threads(section: Section) -> Iterator[_Thread]:
     """The threads in order. Headings without frames between them share the frames that follow."""
     waiting: list[_Thread] = []
     process: tuple[int, str | None] | None = None
-    kernel = _of_kernel(section)
-    if kernel:
-        waiting.append(kernel)
+    whole_section = _of_kernel(section) or _cut_out(section)
+    if whole_section:
+        waiting.append(whole_section)
     for index, whole in enumerate(section.lines):
         if not whole:
             continue
@@ -213,6 +215,16 @@ def _of_kernel(section: Section) -> _Thread | None:
     if match is None or not any("+0x" in line for line in section.lines[:5]):
         return None
     return _Thread("kernel", 0, int(match["task"] or match["pid"]), None, None, None, is_main=True)
+
+
+def _cut_out(section: Section) -> _Thread | None:
+    """The thread of `py-spy dump … | grep`, `| head` or an editor: frames right below the command."""
+    command = _PYSPY_COMMAND.match(command_of(section))
+    first = next((line for line in section.lines if line.strip()), "")
+    if command is None or _PYSPY_FRAME.match(first[:3000]) is None:
+        return None
+    pid = int(command["pid"]) if command["pid"] else None
+    return _Thread("py-spy", 0, pid, None, None, None, is_main=True)
 
 
 READER = Reader(

@@ -1,4 +1,4 @@
-"""Python packages that have to do with GPUs: pip list, pip freeze, pip show, conda list, environment reports.
+"""Python packages that have to do with GPUs: pip list, freeze, show and install, conda list, environment reports.
 
     torch                       2.3.0+cu118
     [pip3] nvidia-nccl-cu12==2.26.2
@@ -31,6 +31,7 @@ _LISTED = regex(
 _PIP_HEADING = regex(r"Package\s{1,80}Version(?:\s|$)")
 _CONDA_HEADING = regex(r"# packages in environment at |# Name\s{1,60}Version\s{1,60}Build")
 _SHOWN_NAME, _SHOWN_VERSION = regex(rf"Name: {_NAME}\s*$"), regex(r"Version: (?P<version>\d[\w.!+-]{0,60})\s*$")
+_SHOW = regex(rf"(?:\S{{0,200}}/)?(?:python3? -m )?(?:pip3?|uv pip) show {_NAME}\s*(?:\||$)")
 _LISTS = regex(
     r"(?:\S{0,200}/)?(?:python3? -m )?(?:pip3?|uv pip|pipx) (?:\S{1,20} ){0,3}?(?:list|freeze)\b"
     r"|(?:conda|mamba) list"
@@ -40,6 +41,8 @@ _SGLANG = regex(
     rf"|xformers): {_VERSION}\s*$"
 )
 _SGLANG_REPORT = regex(r"CUDA available: (?:True|False)\s*$")
+_INSTALLED = regex(r"(?:.{0,60}: )?Successfully installed (?P<wheels>[A-Za-z].{3,20000})")
+_WHEEL = regex(r"(?P<name>[A-Za-z][\w.-]{0,80}?)-(?P<version>\d[\w.!+]{0,60})$")
 _VLLM = regex(r"vLLM Version\s{0,40}: (?P<version>\d[\w.!+-]{0,60})")
 _WISHES = ("requirements", "constraints", "environment.yml", "Dockerfile", "pyproject")
 _MOST_PACKAGES = 300
@@ -76,7 +79,8 @@ def _packages(section: Section) -> Iterator[Observed]:
     is_sglang = any(_SGLANG_REPORT.match(line[:100]) for line in section.lines[:200])
     frozen = not is_wish and (lists or _is_frozen(section))
     table: Manager | None = "conda" if lists and "pip" not in command else "pip" if lists else None
-    name: str | None = None
+    asked = _SHOW.match(command)
+    name: str | None = asked["name"] if asked else None
     for index, whole in enumerate(section.lines):
         line = whole[:MOST_COLUMNS]
         if _PIP_HEADING.match(line) or _CONDA_HEADING.match(line):
@@ -84,6 +88,11 @@ def _packages(section: Section) -> Iterator[Observed]:
         elif line[:1] == "[" and (match := _REPORT.match(line)):
             manager: Manager = "conda" if match["manager"] == "conda" else "pip"
             yield from _observed(section, index, match, manager)
+        elif "Successfully installed " in line and (match := _INSTALLED.match(whole)):
+            wheels = [_WHEEL.match(word) for word in match["wheels"].split()[:_MOST_PACKAGES]]
+            for wheel in wheels if all(wheels) else ():
+                if wheel is not None:
+                    yield from _observed(section, index, wheel, "pip")
         elif frozen and "==" in line and (match := _FROZEN.match(line)):
             yield from _observed(section, index, match, "pip")
         elif shown := _SHOWN_NAME.match(line):
@@ -122,8 +131,19 @@ READER = Reader(
     "python-packages",
     read,
     markers=(
-        *("[pip3] ", "[pip] ", "[conda] ", "torch==", "# packages in environment at", "Package    "),
+        *(
+            "Successfully installed ",
+            "[pip3] ",
+            "[pip] ",
+            "[conda] ",
+            "torch==",
+            "# packages in environment at",
+            "Package    ",
+        ),
         *("CUDA available: ", "vLLM Version", "Name: torch", "Name: vllm", "Name: sglang", "Name: nvidia-"),
     ),
-    commands=("pip list", "pip freeze", "pip3 list", "pip3 freeze", "uv pip list", "conda list", "python -m pip"),
+    commands=(
+        *("pip list", "pip freeze", "pip3 list", "pip3 freeze", "uv pip list", "conda list", "python -m pip"),
+        *("pip show", "pip3 show", "uv pip show"),
+    ),
 )

@@ -12,9 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from collectors.readers._regex import regex
+from kb.cpu_lists import cpus_in, ranges
 from kb.evidence import Observed, Reader, Reading, Section
+from kb.facts.gpu_bus import GpuLocalCpus
 from kb.facts.p2p import PeerAccess, TopologyLink
 
 _DEVICE = regex(r"GPU\d{1,3}|NIC\d{1,3}|(?:mlx|hfi|bnxt_re|irdma|efa|rocep|ib|mthca|cxi|rdmap|qedr)[\w.-]{0,30}")
@@ -24,34 +27,47 @@ _LOST_ESCAPE = regex(r"\x1b?\[\d{0,3}m")
 _PROPERTY = regex(r"nvidia-smi\b.{0,100}\s-p2p\s{1,4}[\"']?(?P<property>\w)")
 
 
+class _Row(NamedTuple):
+    """One device, with the index of its line."""
+
+    line: int
+    name: str
+    values: tuple[str, ...]
+    rest: tuple[str, ...]
+    """Behind those of the devices: CPU affinity and NUMA affinity."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Matrix:
-    """Columns and rows of one matrix, with the line of each row."""
+    """Columns and rows of one matrix."""
 
     columns: tuple[str, ...]
-    rows: tuple[tuple[int, str, tuple[str, ...]], ...]
+    rows: tuple[_Row, ...]
 
     def cells(self) -> Iterator[tuple[int, str, str, str]]:
         """Line, row, column and value of each cell off the diagonal."""
-        for index, row, values in self.rows:
-            for column, value in zip(self.columns, values, strict=False):
-                if column != row:
-                    yield index, row, column, value
+        for row in self.rows:
+            for column, value in zip(self.columns, row.values, strict=False):
+                if column != row.name:
+                    yield row.line, row.name, column, value
 
 
 def read(section: Section) -> Iterator[Reading]:
-    """TopologyLink for each pair with a GPU in it, once; PeerAccess for each ordered pair of GPUs."""
+    """TopologyLink for each pair with a GPU in it, once; GpuLocalCpus of each; PeerAccess by ordered pairs."""
     links: dict[tuple[str, str], Observed] = {}
+    local: dict[int, Observed] = {}
     access: dict[tuple[int, int], Observed] = {}
     whole = True
     for matrix in _matrices(section.lines):
         values = {value for *_, value in matrix.cells()}
-        whole = whole and {name for _, name, _ in matrix.rows} == set(matrix.columns)
+        whole = whole and {row.name for row in matrix.rows} == set(matrix.columns)
+        local = _local(section, matrix) | local
         if values and all(_LINK.fullmatch(value) for value in values):
             links |= _links(section, matrix, known=set(links))
         elif values and all(_STATUS.fullmatch(value) for value in values) and _is_access(section, values):
             access |= _access(section, matrix)
     yield from links.values()
+    yield from local.values()
     yield from access.values()
     if links:
         yield section.looked(TopologyLink, complete=whole)
@@ -68,7 +84,7 @@ def _matrices(lines: Sequence[str]) -> Iterator[_Matrix]:
             continue
         rows = []
         while index < len(lines) and (row := _row(lines[index], columns)) is not None:
-            rows.append((index, *row))
+            rows.append(_Row(index, *row))
             index += 1
         yield _Matrix(columns, tuple(rows))
 
@@ -85,11 +101,12 @@ def _header(line: str) -> tuple[str, ...]:
     return tuple(names) if names and names[0] == "GPU0" and rest in ([], ["CPU"]) else ()
 
 
-def _row(line: str, columns: tuple[str, ...]) -> tuple[str, tuple[str, ...]] | None:
+def _row(line: str, columns: tuple[str, ...]) -> tuple[str, tuple[str, ...], tuple[str, ...]] | None:
     words = line[:8000].split()
     if not words or words[0] not in columns or len(words) <= len(columns):
         return None
-    return words[0], tuple(words[1 : len(columns) + 1])
+    end = len(columns) + 1
+    return words[0], tuple(words[1:end]), tuple(words[end : end + 2])
 
 
 def _links(section: Section, matrix: _Matrix, *, known: set[tuple[str, str]]) -> dict[tuple[str, str], Observed]:
@@ -99,6 +116,21 @@ def _links(section: Section, matrix: _Matrix, *, known: set[tuple[str, str]]) ->
         pairs = {(src, dst), (dst, src)}
         if src.startswith("GPU") and not pairs & (known | found.keys()):
             found[src, dst] = section.observe(TopologyLink(src=src, dst=dst, link=value), index)
+    return found
+
+
+def _local(section: Section, matrix: _Matrix) -> dict[int, Observed]:
+    """Of a GPU's row that ends in a list of processors; `N/A` is none, nor is what may be cut."""
+    found: dict[int, Observed] = {}
+    for row in matrix.rows:
+        whole = len(row.rest) > 1 or row.line < len(section.lines) - 1
+        cpus = cpus_in(row.rest[0]) if row.rest and row.name.startswith("GPU") else frozenset()
+        if cpus and whole and all(_LINK.fullmatch(value) for value in row.values):
+            node = row.rest[1] if len(row.rest) > 1 else ""
+            fact = GpuLocalCpus(
+                index=int(row.name[3:]), list=ranges(cpus), numa_node=int(node[:4]) if node.isdecimal() else None
+            )
+            found.setdefault(fact.index, section.observe(fact, row.line))
     return found
 
 

@@ -36,12 +36,14 @@ _NOISE = regex(r"\s|.{0,300}(?:Warning: |warnings\.warn)|\[[WEI]\d")
 _PROMPT = regex(r">>> (?:print\((?P<printed>.{1,300})\)|(?P<what>.{1,300}?))\s*$")
 _ON_GPU = regex(r"\btensor\(.{1,300}, device='cuda:\d{1,2}'\)")
 """A value that was computed on a GPU."""
+_PASTED = ('-c "import torch', "-c 'import torch")
 _MOST_LINES = 40
+_MOST_BELOW = 6
 
 
 def read(section: Section) -> Iterator[Reading]:
     """TorchBuild of each command and of each interpreter session."""
-    found = [*_of_command(section), *_of_session(section)]
+    found = [*_of_command(section), *_of_pasted_command(section), *_of_session(section)]
     yield from found
     for observed in found:
         knows = isinstance(observed.fact, TorchBuild) and observed.fact.cpu_only is not None
@@ -63,6 +65,19 @@ def _of_command(section: Section) -> Iterator[Observed]:
                 return
             if line.startswith("Traceback "):
                 return
+
+
+def _of_pasted_command(section: Section) -> Iterator[Observed]:
+    """A command without a prompt, and its values right below."""
+    if section.command is not None:
+        return
+    for index, line in section.matching(*_PASTED):
+        if _PYTHON.match(line[:MOST_COLUMNS]) is None or line.startswith(" "):
+            continue
+        asked = [match.lastgroup or "" for match in _EXPRESSION.finditer(line[:MOST_COLUMNS])]
+        values, first, last = _matched(section.lines[index + 1 : index + 1 + _MOST_BELOW], asked)
+        if values:
+            yield section.observe(_build(values), index + 1 + first, index + 1 + last)
 
 
 def _matched(lines: Sequence[str], asked: Sequence[str]) -> tuple[dict[str, str], int, int]:
@@ -143,6 +158,6 @@ def _nccl(text: str) -> str:
 READER = Reader(
     "torch-prints",
     read,
-    markers=(">>> torch.", ">>> print(torch."),
+    markers=(">>> torch.", ">>> print(torch.", *_PASTED),
     commands=("python", "srun ", "docker ", "kubectl exec", "/opt/conda/bin/python", "podman "),
 )

@@ -174,13 +174,19 @@ def worked(offer: RemedyOffer, finding: Finding, width: int) -> list[Line]:
     return lines + commands(verification(offer), offer.remedy.check, 4)
 
 
+MOST_SEPARATED = 12
+"""With more causes than these, a test does not tell two apart but shows where to look."""
+
+
 def next_test(one: NextTest, number: int, width: int) -> list[Line]:
     """A next test: what it is, what it takes, its commands, what it tells."""
     lines = titled(Span(f"{number:>3}"), one.probe.title, width, "head", limit=2, indent=5)
     lines.append(line(Span(f"     {probe_terms(one.probe)}", "dim")))
     lines += commands(one.commands, one.probe.run, 7)
     lines += paragraph(one.probe.gives, width, 5, limit=3)
-    if one.separates:
+    if len(one.separates) > MOST_SEPARATED:
+        lines += paragraph(f"Bears on {len(one.separates)} causes.", width, 5, "dim")
+    elif one.separates:
         verb = "Would settle" if len(one.separates) == 1 else "Separates"
         lines += paragraph(f"{verb} {listed(one.separates, 4)}.", width, 5, "dim", limit=2)
     return lines

@@ -8,7 +8,15 @@ from __future__ import annotations
 from diagnose.render.blocks import command_lines, commands, head, ledger, next_test, quotes, remedy, worked
 from diagnose.render.evidence import cited, telling, unknowns, unlooked
 from diagnose.render.layout import BLANK, LABEL, Line, Span, line, paragraph, row, titled
-from diagnose.render.report import INSUFFICIENT, Report, is_search, outlook, standing_faults, tests_by_use
+from diagnose.render.report import (
+    INSUFFICIENT,
+    Report,
+    is_search,
+    no_gpu_here,
+    outlook,
+    standing_faults,
+    tests_by_use,
+)
 from diagnose.render.words import (
     VERDICTS,
     clause_says,
@@ -74,27 +82,40 @@ def undecided_screen(report: Report, width: int) -> list[Line]:
     """That the evidence can't tell, what is seen, and what to run next."""
     diagnosis = report.diagnosis
     possible = [finding for finding in diagnosis.findings if finding.cause.kind == "fault"]
-    if not (diagnosis.observed or diagnosis.symptoms or possible):
-        text = "No reader knows what was handed over. `diagnose facts` lists what became of each file."
-        lines = titled(Span("NOTHING UNDERSTOOD", "warn"), text, width)
-    elif diagnosis.symptoms or possible:
-        lines = titled(Span("THE EVIDENCE CAN'T TELL", "warn"), "No cause is confirmed or likely.", width)
-    else:
-        lines = titled(
-            Span("NO FAULT FOUND", "warn"),
-            "But the evidence does not suffice to call the machine healthy.",
-            width,
-        )
+    absent = no_gpu_here(diagnosis)
+    lines = titled(*_undecided(diagnosis, bool(possible)), width)
     seen = [one for symptom in diagnosis.symptoms[:MOST_SEEN] for one in _seen(symptom, width)]
     seen += [one for says in _looked_and_absent(diagnosis) for one in row(Span("·"), says, "", width)]
     lines += [BLANK, line(head("SEEN")), *seen] if seen else []
-    lines += [BLANK, *_run_next(report, width)]
+    lines += [BLANK, *(_where_the_gpus_are(width) if absent else _run_next(report, width))]
     if possible:
         lines += [BLANK, line(head("POSSIBLE CAUSES"), Span(f"  likely begins at {signed(LIKELY)}", "dim"))]
     for finding in possible:
         text = f"{finding.cause.cause}: {finding.cause.title}"
         lines += row(Span(signed(finding.hypothesis.score)), text, "", width)
     return lines
+
+
+def _undecided(diagnosis: Diagnosis, possible: bool) -> tuple[Span, str]:
+    """The headline where nothing is decided, and what stands beside it."""
+    if no_gpu_here(diagnosis):
+        return Span("NO NVIDIA GPU HERE", "warn"), "This machine has none, so that nothing can be said of one."
+    if not (diagnosis.observed or diagnosis.symptoms or possible):
+        text = "No reader knows what was handed over. `diagnose facts` lists what became of each file."
+        return Span("NOTHING UNDERSTOOD", "warn"), text
+    if diagnosis.symptoms or possible:
+        return Span("THE EVIDENCE CAN'T TELL", "warn"), "No cause is confirmed or likely."
+    text = "But the evidence does not suffice to call the machine healthy."
+    return Span("NO FAULT FOUND", "warn"), text
+
+
+def _where_the_gpus_are(width: int) -> list[Line]:
+    """What to do where the evidence is of a machine without a GPU."""
+    text = "Collect on the machine that has the GPUs. If it is this one, ask whether PCI sees them:"
+    return [
+        *titled(head("RUN THIS NEXT"), text, width),
+        *commands(["lspci -nn -d 10de:", "diagnose collect"], [], 4),
+    ]
 
 
 def _looked_and_absent(diagnosis: Diagnosis) -> list[str]:

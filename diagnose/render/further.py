@@ -14,6 +14,7 @@ from diagnose.render.report import (
     Report,
     consequences,
     is_search,
+    no_gpu_here,
     outlook,
     shown,
     standing_faults,
@@ -33,13 +34,14 @@ NEAR = frozenset({"confirmed", "likely", "possible", "contradictory"})
 def further(report: Report, width: int, *, everything: bool) -> list[Line]:
     """All sections below the first screen that have something to say."""
     view = outlook(report.diagnosis)
+    tested = view != "healthy" and not no_gpu_here(report.diagnosis)
     faults = standing_faults(report.diagnosis) if view == "fault" else []
     sections = [
         *(_of_fault(faults, report, width) if faults else []),
         _states(report, width, skip_first=view in {"healthy", "state"}),
         _possible(report, width, faults) if view != "undecided" else [],
         _weaker(report, width) if everything else [],
-        _tests(report, width, faults, skip=_tests_above(report, faults)) if view != "healthy" else [],
+        _tests(report, width, faults, skip=_tests_above(report, faults)) if tested else [],
         around.codes(report, width, everything=everything),
         around.contradictions(report, width),
         around.runs(report, width),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypedDict
 
-from diagnose.render.words import plain_kind
+from diagnose.render.words import listed, plain_kind
 from engine.result import Diagnosis
 from kb.evidence import Looked
 
@@ -17,6 +17,9 @@ KERNEL_LOG = frozenset(
     }
 )
 """Kinds of facts that are read from the kernel's log."""
+
+
+MOST_KINDS = 4
 
 
 class Gap(TypedDict):
@@ -49,7 +52,7 @@ def gaps_in_short(diagnosis: Diagnosis) -> list[Gap]:
             key = ", ".join(where), reason, _consequence(kind, reason, diagnosis)
             together.setdefault(key, []).append(plain_kind(kind))
     return [
-        Gap(what=f"{', '.join(kinds)} in {where}", reason=reason, consequence=consequence)
+        Gap(what=f"{listed(kinds, MOST_KINDS, 'kinds')} in {where}", reason=reason, consequence=consequence)
         for (where, reason, consequence), kinds in together.items()
     ] + _unread(diagnosis)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from diagnose.render.around import pack_in_words
-from diagnose.render.blocks import command_lines, one_line
+from diagnose.render.blocks import MOST_SEPARATED, command_lines, one_line
 from diagnose.render.codes import explained_codes
 from diagnose.render.codes import in_words as code_in_words
 from diagnose.render.earlier import earlier_events, in_words
@@ -32,6 +32,7 @@ from diagnose.render.report import (
     INSUFFICIENT,
     Report,
     consequences,
+    no_gpu_here,
     outlook,
     shown,
     stands,
@@ -84,6 +85,8 @@ def _opening(report: Report) -> list[str]:
     view = outlook(report.diagnosis)
     if view in {"healthy", "state"}:
         return ["## No fault found"]
+    if no_gpu_here(report.diagnosis):
+        return ["## No NVIDIA GPU here", "Collect on the machine that has the GPUs."]
     if view == "undecided":
         suspicious = report.diagnosis.symptoms or report.diagnosis.findings
         title = "The evidence can't tell" if suspicious else "No fault found, but not enough to say healthy"
@@ -210,8 +213,9 @@ def _symptoms(symptoms: Sequence[SymptomSeen]) -> list[str]:
 def _tests(tests: Sequence[NextTest]) -> list[str]:
     parts = ["## Next tests"] if tests else []
     for number, one in enumerate(tests, 1):
-        separates = ", ".join(map(markdown_code, one.separates))
-        parts.append(f"**{number}. {text(one.probe.title)}** ({probe_terms(one.probe)}; for {separates})")
+        few = len(one.separates) <= MOST_SEPARATED
+        bears_on = ", ".join(map(markdown_code, one.separates)) if few else f"{len(one.separates)} causes"
+        parts.append(f"**{number}. {text(one.probe.title)}** ({probe_terms(one.probe)}; for {bears_on})")
         parts.append(_commands(one.commands, one.probe.run))
         parts.append(text(one.probe.gives))
     return parts

@@ -82,6 +82,16 @@ def outlook(diagnosis: Diagnosis) -> Outlook:
     return "healthy" if ids[0] == HEALTHY else "state"
 
 
+def no_gpu_here(diagnosis: Diagnosis) -> bool:
+    """Whether the machine was searched for GPUs and has none, and the evidence shows no trouble at all."""
+    if diagnosis.symptoms or any(finding.cause.kind == "fault" for finding in diagnosis.findings):
+        return False
+    ledger = [
+        line for one in diagnosis.findings if one.cause.cause == INSUFFICIENT for line in one.hypothesis.ledger
+    ]
+    return any(line.clause == "no-gpu-here" and line.truth == "true" for line in ledger)
+
+
 def stands(finding: Finding) -> bool:
     """Whether it is confirmed or likely."""
     return finding.verdict in STANDING

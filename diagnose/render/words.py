@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from engine.result import Finding, Hypothesis, LedgerLine, RemedyOffer, Rival
@@ -35,6 +36,8 @@ _LONG_VALUE = 80
 
 def sureness(finding: Finding) -> str:
     """How sure it is, in one or two sentences."""
+    if finding.cause.kind == "state" and finding.cause.fallback:
+        return "Nothing else is likely."
     score = signed(finding.hypothesis.score)
     if finding.verdict == "confirmed":
         return 'Settled: one line marked "proves" is enough.'
@@ -69,11 +72,14 @@ def weight_label(ledger_line: LedgerLine) -> str:
 
 
 def clause_says(ledger_line: LedgerLine, hypothesis: Hypothesis) -> str:
-    """A clause in words. One that did not match has nothing to fill its gaps with: they show as `<field>`."""
+    """A clause in words. One that did not match has nothing to fill its gaps with: with many, its name serves."""
     if ledger_line.truth == "true":
         return ledger_line.says
     template = next((one.says for one in hypothesis.cause.clauses if one.name == ledger_line.clause), None)
     says = ledger_line.says if template is None else filled(template, hypothesis.bindings, unknown=UNKNOWN)
+    says = re.sub(rf"(?:: | \()?{UNKNOWN}\)?$", "", says) if says.count(UNKNOWN) == 1 else says
+    if says.startswith(UNKNOWN) or says.count(UNKNOWN) > 2:
+        says = ledger_line.clause.replace("-", " ")
     return f"not so: {says}" if ledger_line.truth == "false" else says
 
 
@@ -186,8 +192,8 @@ def margin(rival: Rival) -> str:
     return f"{rival.margin} behind" if rival.margin > 0 else f"{-rival.margin} ahead"
 
 
-def listed(words: Sequence[str], limit: int = 99) -> str:
-    """Words in a row: `a, b and c`; `a, b and 3 more` beyond the limit."""
+def listed(words: Sequence[str], limit: int = 99, of: str = "") -> str:
+    """Words in a row: `a, b and c`; `a, b and 3 more` beyond the limit, or `3 more` of what they are."""
     if len(words) > limit:
-        return f"{', '.join(words[: limit - 1])} and {len(words) - limit + 1} more"
+        return f"{', '.join(words[: limit - 1])} and {len(words) - limit + 1} more {of}".rstrip()
     return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))

@@ -56,7 +56,7 @@ class WorkingMemory:
         for position, fact in enumerate(self._given):
             if type(fact.get("kind")) is not str:
                 raise FactError(f"fact {position} has no kind: {dict(fact)!r}")
-            if self._add(_known_fact(fact, position))[1]:
+            if self._add(known_fact(fact, position))[1]:
                 self._positions.append(position)
         self._inputs = len(self.facts)
 
@@ -77,7 +77,7 @@ class WorkingMemory:
 
     def inference(self, engine: str) -> Inference:
         """The outcome so far, in the order that depends on content only."""
-        content = {number: _content(self.facts[number]) for number in self._mentioned()}
+        content = {number: content_of(self.facts[number]) for number in self._mentioned()}
         derived = sorted(range(self._inputs, len(self.facts)), key=content.__getitem__)
         position = dict(enumerate(self._positions))
         position.update((number, len(self._given) + rank) for rank, number in enumerate(derived))
@@ -122,7 +122,8 @@ class WorkingMemory:
         return number, True
 
 
-def _known_fact(fact: Fact, position: int) -> KnownFact:
+def known_fact(fact: Fact, position: int = 0) -> KnownFact:
+    """The fact without what is unknown, its values in comparable shape. Raises FactError for what is no scalar."""
     kept = {}
     for field, value in fact.items():
         try:
@@ -134,8 +135,8 @@ def _known_fact(fact: Fact, position: int) -> KnownFact:
     return kept
 
 
-def _content(fact: KnownFact) -> tuple[Any, ...]:
-    # Sortable: where two facts agree up to a value, the name of its type comes before it.
+def content_of(fact: KnownFact) -> tuple[Any, ...]:
+    """What facts are ordered by: where two agree up to a value, the name of its type comes before it."""
     parts: list[Any] = [fact["kind"]]
     for field in sorted(fact):
         value = fact[field]

@@ -5,7 +5,7 @@ A pool indexes its members by the fields that joins ask for, as soon as one does
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -61,10 +61,14 @@ class Pools:
     def file(self, number: int) -> list[Pool]:
         """Files a fact and returns the pools that took it."""
         fact = self.facts[number]
-        taken = []
+        taken = list(self.taking(fact))
+        for pool in taken:
+            pool.add(number, fact)
+        return taken
+
+    def taking(self, fact: KnownFact) -> Iterator[Pool]:
+        """The pools whose conditions the fact passes."""
         for name, by_value in self._routes.get(fact["kind"], {}).items():
             for pool in by_value.get(fact.get(name), ()):
                 if all(condition(fact) for condition in pool.conditions):
-                    pool.add(number, fact)
-                    taken.append(pool)
-        return taken
+                    yield pool

@@ -10,11 +10,15 @@ names.
 and `until` are the first and the last driver branch, empty where there is no bound that matters. Compared with
 pci.ids of 2026-08-22 and with the lists of supported GPUs in open-gpu-kernel-modules 515 to 595: each id there
 falls into a row that says the same.
-`cuda_toolkits.csv`: for each CUDA toolkit the driver of its release on Linux (`driver`), and the oldest one that
-still serves it by minor-version compatibility (`floor`; what needs a newer driver, PTX for instance, fails).
-Sources: `table`, release notes of the toolkits; `installer`, the driver in the name of its Linux installer; floors
-from NVIDIA's guide on CUDA compatibility.
-`gpu_models.csv`: product names of GPUs (kb/gpu_models.py), with architecture, market and the kind of board.
+`cuda_toolkits.csv`: for each CUDA toolkit the driver of its release on Linux (`driver`), the oldest one that still
+serves it by minor-version compatibility (`floor`; what needs a newer driver, PTX for instance, fails), and the
+driver branches that its cuda-compat package is made for (`forward`). Sources: `table`, release notes of the
+toolkits; `installer`, the driver in the name of its Linux installer; `manifest`, NVIDIA's redist manifest of the
+driver, which names the CUDA of its cuda-compat; `packager`, a distribution that ships the two together; floors
+from NVIDIA's guide on CUDA compatibility; `forward` from NVIDIA_REQUIRE_CUDA in NVIDIA's CUDA images.
+`gpu_models.csv`: product names of GPUs (kb/gpu_models.py): architecture, compute capability, market, board.
+`gpu_capabilities.csv`, `torch_builds.csv`: what CUDA, NCCL and PyTorch have machine code for (kb/gpu_code.py).
+`driver_companions.csv`, `container_toolkits.csv`: kb/releases.py.
 """
 
 import csv
@@ -102,6 +106,8 @@ class ToolkitRow(NamedTuple):
     """Of its own release: from it on, all of its features work."""
     floor: str
     """From it on, programs start, by minor-version compatibility."""
+    forward: tuple[int, ...] = ()
+    """Driver branches that its cuda-compat package is made for; empty where that is not known."""
 
 
 def rows(name: str) -> list[dict[str, str]]:
@@ -204,9 +210,27 @@ def product_by_chip(chip: str) -> ProductRow | None:
 
 @cache
 def _toolkits() -> dict[str, ToolkitRow]:
-    return {row["cuda"]: ToolkitRow(row["cuda"], row["driver"], row["floor"]) for row in rows("cuda_toolkits.csv")}
+    return {
+        row["cuda"]: ToolkitRow(
+            row["cuda"], row["driver"], row["floor"], tuple(int(one) for one in row["forward"].split("; ") if one)
+        )
+        for row in rows("cuda_toolkits.csv")
+    }
 
 
 def toolkit_row(cuda: str) -> ToolkitRow | None:
     """What a CUDA toolkit asks of the driver, by its version to the minor number; None for one not known."""
     return _toolkits().get(".".join(cuda.split(".")[:2]))
+
+
+def toolkit_floor(cuda: str) -> str | None:
+    """The oldest driver on which programs of a CUDA start, by its major release where the minor one is unknown."""
+    row = toolkit_row(cuda)
+    major = cuda.split(".", maxsplit=1)[0]
+    newest = [one for one in _toolkits().values() if one.cuda.split(".")[0] == major][-1:]
+    return row.floor if row else newest[0].floor if newest else None
+
+
+def toolkit_of_branch(branch: int) -> ToolkitRow | None:
+    """The CUDA toolkit that came with a driver branch, 570; None where none did."""
+    return next((row for row in _toolkits().values() if row.driver.split(".")[0] == str(branch)), None)

@@ -36,6 +36,7 @@ CHECKS: tuple[Callable[[LoadedRules], Iterable[RuleError]], ...] = (
     texts.no_message_may_come_out_empty,
     texts.placeholders_are_bound,
     texts.plain_texts_hold_no_placeholders,
+    texts.words_to_fill_in_are_there,
     links.about_is_machine_or_bound,
     links.explained_symptoms_exist,
     links.every_symptom_has_a_cause,

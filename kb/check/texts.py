@@ -6,7 +6,7 @@ import re
 import string
 from typing import TYPE_CHECKING
 
-from kb.check.walk import Keys, bindings, bound_in_all, parts_of
+from kb.check.walk import Keys, bindings, bound_in_all, fillings_of, parts_of
 from kb.errors import RuleError
 from kb.facts import fact_types
 from kb.fieldtypes import field_types
@@ -91,7 +91,7 @@ def placeholders_are_bound(loaded: LoadedRules) -> Iterator[RuleError]:
 
 
 def plain_texts_hold_no_placeholders(loaded: LoadedRules) -> Iterator[RuleError]:
-    """Texts that are shown as they stand hold no `{binding.field}`; nor do probes, which know no facts."""
+    """Texts that are shown as they stand hold no `{binding.field}`; nor do commands of probes: they have words."""
     for rule in loaded.items:
         for keys, text in _texts(rule):
             found = None if _is_filled(rule, keys) else _PLACEHOLDER.search(text)
@@ -100,8 +100,17 @@ def plain_texts_hold_no_placeholders(loaded: LoadedRules) -> Iterator[RuleError]
                 yield RuleError(rule.place(*keys), message)
 
 
+def words_to_fill_in_are_there(loaded: LoadedRules) -> Iterator[RuleError]:
+    """A word that facts fill in occurs in a command of its probe."""
+    for rule in loaded.of(Probe):
+        for keys, filling in fillings_of(rule.item):
+            for word in filling.words:
+                if not any(word in command for command in rule.item.run):
+                    yield RuleError(rule.place(*keys, "words", word, key=True), f"no command holds `{word}`")
+
+
 def _is_filled(rule: Located[Item], keys: Keys) -> bool:
-    return not isinstance(rule.item, Probe) and _key(keys) in _FILLED
+    return keys[0] == "fill" if isinstance(rule.item, Probe) else _key(keys) in _FILLED
 
 
 def _key(keys: Keys) -> str:
@@ -116,6 +125,10 @@ def _texts(rule: Located[Item]) -> Iterator[tuple[Keys, str]]:
             yield ("about",), rule.item.about
         for keys, part in parts_of(rule.item):
             yield from _texts_of(part, keys)
+    elif isinstance(rule.item, Probe):
+        for keys, filling in fillings_of(rule.item):
+            for word, text in filling.words.items():
+                yield (*keys, "words", word), text
 
 
 def _texts_of(item: object, keys: Keys) -> Iterator[tuple[Keys, str]]:
@@ -137,6 +150,8 @@ def _part(rule: Located[Item], keys: Keys) -> Part | SymptomRule | None:
     """What binds facts for the text at these keys."""
     if isinstance(rule.item, Cause):
         return next((part for start, part in parts_of(rule.item) if keys[:2] == start), None)
+    if isinstance(rule.item, Probe):
+        return next((part for start, part in fillings_of(rule.item) if keys[:2] == start), None)
     return rule.item if isinstance(rule.item, SymptomRule) else None
 
 

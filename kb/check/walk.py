@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from kb.errors import RuleError
-from kb.rule import Cause, Clause, FieldTest, Pattern, Patterns, Remedy, SymptomRule
+from kb.rule import Cause, Clause, FieldTest, Filling, Pattern, Patterns, Probe, Remedy, SymptomRule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Keys: TypeAlias = tuple[str | int, ...]
 Role: TypeAlias = Literal["requires", "when", "unless"]
-Part: TypeAlias = Clause | Remedy
+Part: TypeAlias = Clause | Remedy | Filling
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +62,17 @@ def uses_of(rule: Located[Item]) -> Iterator[Use]:
             yield from _of_choices(rule, part.when, part.unless, keys, bindings(item.requires))
     elif isinstance(item, SymptomRule):
         yield from _of_choices(rule, item.when, item.unless, (), {})
+    elif isinstance(item, Probe):
+        for index, choice in enumerate(item.free_when):
+            yield from _in_order(rule, "when", choice, ("free_when", index), {})
+        for keys, filling in fillings_of(item):
+            yield from _of_choices(rule, filling.when, filling.unless, keys, {})
+
+
+def fillings_of(probe: Probe) -> Iterator[tuple[Keys, Filling]]:
+    """What fills in the words of a probe, each with the keys that lead to it."""
+    for index, filling in enumerate(probe.fill):
+        yield ("fill", index), filling
 
 
 def parts_of(cause: Cause) -> Iterator[tuple[Keys, Part]]:

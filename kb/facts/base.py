@@ -1,6 +1,7 @@
 """The base of all facts, the table of kinds, and the few value types that facts share."""
 
 import re
+from functools import lru_cache
 from typing import Annotated, Any, ClassVar, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
@@ -40,6 +41,7 @@ _KEY_PARTS = 4
 _KEY_BASE = 100_000
 
 
+@lru_cache(maxsize=4096)
 def version_key(text: str) -> int | None:
     """One integer that orders versions by their first four numbers; None where there is no number.
 
@@ -52,6 +54,12 @@ def version_key(text: str) -> int | None:
     for part in parts + [0] * (_KEY_PARTS - len(parts)):
         key = key * _KEY_BASE + part
     return key if key < 2**62 else None
+
+
+def branch_of(version: str) -> int | None:
+    """The driver branch of a release, 590 of 590.48.01; None where the text does not begin with a number."""
+    head = version.split(".", 1)[0]
+    return int(head) if head.isdecimal() else None
 
 
 _BDF = re.compile(r"(?:([0-9a-f]{1,8}):)?([0-9a-f]{1,2}):([0-9a-f]{2})(?:\.([0-7]))?$")

@@ -2,7 +2,10 @@
 
 from typing import ClassVar, Literal, TypeAlias
 
+from pydantic import computed_field
+
 from kb.facts.base import Fact, Version
+from kb.releases import toolkit_has, toolkit_lacks
 
 StartProblem: TypeAlias = Literal[
     "no-gpu-driver",
@@ -138,6 +141,24 @@ class ContainerToolkit(Fact):
 
     version: Version
     tool: str
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def has(self) -> str | None:
+        """Defects and defaults of this release that matter, by their ids in the catalogue: `compat-left-out`."""
+        return toolkit_has(self.version, "defect", "default") or None
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def lacks(self) -> str | None:
+        """Features that it does not have yet, by their ids: `cgroup-v2`."""
+        return toolkit_lacks(self.version) or None
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def vulnerable_to(self) -> str | None:
+        """`CVE-2025-23359 CVE-2025-23266`"""
+        return toolkit_has(self.version, "vulnerability") or None
 
 
 class ProgramPath(Fact):

@@ -4,7 +4,7 @@ from typing import ClassVar, Literal, TypeAlias
 
 from pydantic import computed_field
 
-from kb.facts.base import Bdf, Fact, Version
+from kb.facts.base import Bdf, Fact, Version, branch_of
 
 LibraryOrigin: TypeAlias = Literal["driver", "cuda-compat", "stub", "other"]
 
@@ -22,6 +22,8 @@ class KernelModule(Fact):
     """Release, `590.48.01`; None for a module that has none."""
     flavour: Literal["open", "proprietary"] | None = None
     """Open or proprietary kernel module; None where the source does not tell."""
+    sum: str | None = None
+    """The sum of its sources (srcversion): two builds with the same sum are of the same sources."""
     reported_by: Literal["procfs", "sysfs", "kernel-log", "nvidia-smi", "lsmod", "other"] = "other"
     """Who says so."""
 
@@ -29,8 +31,7 @@ class KernelModule(Fact):
     @property
     def branch(self) -> int | None:
         """The driver branch, 590 of 590.48.01."""
-        head = (self.version or "").split(".", 1)[0]
-        return int(head) if head.isdecimal() else None
+        return branch_of(self.version or "")
 
 
 class ModuleFile(Fact):
@@ -44,6 +45,19 @@ class ModuleFile(Fact):
     path: str | None = None
     kernel: str | None = None
     """Kernel release it is built for."""
+    sum: str | None = None
+    """The sum of its sources (srcversion), to be compared with that of the loaded module."""
+
+
+class KernelHeaders(Fact):
+    """Whether what a module is built against is there, for one kernel of which modules are installed."""
+
+    kind: ClassVar[str] = "kernel_headers"
+
+    kernel: str
+    """Release, 6.8.0-60-generic."""
+    present: bool
+    """Its link `build` leads to something."""
 
 
 class LibraryFile(Fact):
@@ -97,6 +111,23 @@ class ResolvedLibrary(Fact):
     """Whose library it is, judged by the folder it lies in."""
 
 
+class MappedLibrary(Fact):
+    """A CUDA or driver library in the memory of a process, or one that its loader chooses; equal ones together."""
+
+    kind: ClassVar[str] = "mapped_library"
+
+    stem: str
+    """Name up to `.so`: libcuda, libnvidia-ml, libcudart, libnccl-net."""
+    path: str
+    version: Version | None = None
+    """From the file name."""
+    deleted: bool = False
+    """The file was replaced since: what the process runs is no longer what is on disk."""
+    how: Literal["mapped", "resolved"] = "mapped"
+    """`mapped`: in a process's memory; `resolved`: what ldd or dlopen gives."""
+    count: int = 1
+
+
 class NvidiaSmi(Fact):
     """The header of nvidia-smi's table, or `nvidia-smi --version`."""
 
@@ -143,7 +174,9 @@ class NvmlError(Fact):
         "library-not-found",
         "gpu-lost",
         "reset-required",
+        "function-not-found",
     ]
+    """`function-not-found`: the tool calls what its libnvidia-ml does not have, which is then the older."""
     tool: str | None = None
     bdf: Bdf | None = None
     """The GPU that it is about, where the message names one."""

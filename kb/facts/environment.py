@@ -2,8 +2,9 @@
 
 from typing import ClassVar, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import Field, computed_field
 
+from kb.catalogues import toolkit_floor
 from kb.facts.base import Fact, Version
 
 CudaErrorClass: TypeAlias = Literal[
@@ -92,6 +93,12 @@ class TorchBuild(Fact):
     """torch.cuda.nccl.version()."""
     reported_by: Literal["torch", "vllm", "sglang", "python"] = "python"
 
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def driver_floor(self) -> Version | None:
+        """The oldest driver on which programs of its CUDA start."""
+        return toolkit_floor(self.cuda) if self.cuda else None
+
 
 class GpuArchUnsupported(Fact):
     """PyTorch's warning that it has no code for a GPU's architecture."""
@@ -114,6 +121,12 @@ class CudaToolkit(Fact):
     kind: ClassVar[str] = "cuda_toolkit"
 
     version: Version
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def driver_floor(self) -> Version | None:
+        """The oldest driver on which programs of this CUDA start."""
+        return toolkit_floor(self.version)
 
 
 class CudaError(Fact):

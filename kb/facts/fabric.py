@@ -82,6 +82,8 @@ class FabricManagerRun(Fact):
 
     state: Literal["configured", "started", "stopped", "failed"]
     """The last one. `configured`: it has set up all NVSwitches."""
+    nothing_to_do: bool | None = None
+    """True where it says that it found no NVSwitch, and ended for that."""
     starts: int = 1
     """More than one: restarted, which GPUs in use do not survive."""
     stops: int = 0

@@ -24,6 +24,36 @@ class GpuOnBus(Fact):
     """D0, D3hot, D3cold."""
     parent: Bdf | None = None
     """The bridge directly above it."""
+    reset_methods: str | None = None
+    """How the kernel may reset it, in the order in which it tries: `flr bus`; `none` where it can't."""
+
+
+class GpuLocalCpus(Fact):
+    """The processors that are nearest to a GPU, as nvidia-smi topo -m prints them."""
+
+    kind: ClassVar[str] = "gpu_local_cpus"
+
+    index: int
+    """nvidia-smi's number of the GPU."""
+    list: str
+    """`0-47,96-143`."""
+    numa_node: int | None = None
+
+
+class GpuPlacement(Fact):
+    """Where a process that uses GPUs may run, set against the processors nearest to them. Combined."""
+
+    kind: ClassVar[str] = "gpu_placement"
+
+    pid: int
+    gpus: str
+    """nvidia-smi's numbers, or addresses where only these are told: `0`, `2,3`."""
+    list: str
+    """The processors it may use: `0-15,64-79`."""
+    local: str
+    """Those nearest to its GPUs."""
+    near: Literal["all", "some", "none"]
+    """Which of those it may use are among the nearest; `none` is a binding to other nodes."""
 
 
 class GpuProduct(Fact):

@@ -135,13 +135,16 @@ class HeldDownGpu(GpuTroubleFact):
 
     kind: ClassVar[str] = "held_down_gpu"
 
-    reason: Literal["heat", "power-brake", "lowered-limit", "slowdown", "power-cable"]
-    """`slowdown`: the hardware holds it down and does not say why."""
+    reason: Literal["heat", "power-brake", "lowered-limit", "slowdown", "power-cable", "capped-below-limit"]
+    """`slowdown`: the hardware holds it down and does not say why. `capped-below-limit`: a power cap is active on
+    a busy GPU that draws at most 70 % of its own limit, so that somebody else sets the cap."""
     at_limit: bool = False
     """Its temperature is at or over its limit, or it draws all that a lowered limit allows."""
     temperature_c: int | None = None
     far_below: bool = False
     """The limit in force is at most 70 % of the default one."""
+    draw_w: int | None = None
+    """Where it is capped below its limit."""
     limit_w: int | None = None
     default_limit_w: int | None = None
     idle: bool = False

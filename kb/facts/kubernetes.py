@@ -2,7 +2,7 @@
 
 from typing import ClassVar, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import Field, computed_field
 
 from kb.facts.base import Fact
 
@@ -104,6 +104,14 @@ class KubeNode(Fact):
     """Label nvidia.com/gpu.product."""
     mig: str | None = None
     """Label nvidia.com/mig.config.state or mig.strategy, where it is set."""
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def gpus_withheld(self) -> int | None:
+        """How many of its GPUs it does not offer."""
+        if self.gpu_capacity is None or self.gpu_allocatable is None:
+            return None
+        return self.gpu_capacity - self.gpu_allocatable
 
 
 class DeviceHealth(Fact):

@@ -17,6 +17,15 @@ class Boot(Fact):
     host: str | None = None
 
 
+class BootId(Fact):
+    """The number that the kernel gave to this start of it: the same in the machine and in all its containers."""
+
+    kind: ClassVar[str] = "boot_id"
+
+    value: str
+    """A UUID in lower case."""
+
+
 class KernelParameter(Fact):
     """One parameter of the kernel command line."""
 
@@ -25,6 +34,17 @@ class KernelParameter(Fact):
     name: str
     value: str | None = None
     """None for a bare word."""
+
+
+class KernelSetting(Fact):
+    """A setting of the running kernel that bears on GPU jobs (sysctl, transparent huge pages)."""
+
+    kind: ClassVar[str] = "kernel_setting"
+
+    name: str
+    """As sysctl names it, kernel.yama.ptrace_scope; or `transparent_hugepage`, `hugepages.2048kB`."""
+    value: str
+    """As it stands; of several choices the one that holds."""
 
 
 class Container(Fact):
@@ -53,6 +73,16 @@ class MemoryEncryption(Fact):
     role: Literal["host", "guest"]
     state: Literal["active", "available", "requested", "off"]
     """`available`: the platform could; `requested`: only the command line asks for it."""
+
+
+class SystemdReload(Fact):
+    """systemd read its units anew (daemon-reload); all of one log together."""
+
+    kind: ClassVar[str] = "systemd_reload"
+
+    count: int = 1
+    time: str | None = None
+    """Of the last, as printed."""
 
 
 class SystemSuspend(Fact):

@@ -6,7 +6,7 @@ from kb.facts.base import Bdf, Fact, Version
 
 
 class NcclTestResult(Fact):
-    """One run of a program of nccl-tests."""
+    """One run of a program of nccl-tests, or of this program's own probe of all-reduce."""
 
     kind: ClassVar[str] = "nccl_test_result"
 
@@ -14,7 +14,11 @@ class NcclTestResult(Fact):
     """`passed`: it came to its end, and where it checked the data they were right. `unfinished`: the output ends
     before the result (cut, killed or hanging)."""
     timed_out: bool | None = None
-    """It was started with a time limit (`timeout 60 …`), printed its heading, and was ended by the limit."""
+    """It was started with a time limit (`timeout 60 …`), printed its heading, and was ended by the limit; or by
+    hand (`^C`)."""
+    direct_copies_off: bool | None = None
+    """True where its own command line keeps NCCL off direct copies (NCCL_P2P_DISABLE=1): a trial, which says
+    nothing of how the job is started."""
     operation: str | None = None
     """all_reduce, alltoall; None where no line names it."""
     ranks: int | None = None

@@ -136,7 +136,7 @@ class NameResolution(Fact):
     """It is this machine's own name, where the evidence tells."""
     problem: Literal["not-found", "server-failed", "none"] = "none"
     source: Literal["hosts", "getent", "dns", "ping", "program"]
-    """`hosts`: a line of /etc/hosts; `program`: a program of the job said so."""
+    """`hosts`: a line of /etc/hosts; `getent`: the system's resolver; `program`: a program of the job said so."""
 
 
 class ConnectionTest(Fact):
@@ -183,3 +183,13 @@ class InterfaceSetting(Fact):
     """Of what it chooses; `not-found`: it chooses none."""
     chosen: str | None = None
     """Their names."""
+
+
+class PeerMemoryClient(Fact):
+    """A module that hands addresses of GPU memory to the RDMA drivers (nvidia-peermem), as they see it."""
+
+    kind: ClassVar[str] = "peer_memory_client"
+
+    name: str | None = None
+    """nv_mem or nv_mem_nc: two names of the same, of which one is enough. None: of none at all."""
+    registered: bool

@@ -52,6 +52,11 @@ class PeerCopy(Fact):
     """Elements that differ."""
     reads: str | None = None
     """What the destination held instead, where the tool says so: `0.0`."""
+    way: Literal["host", "no-access", "copy", "kernel", "ipc-read", "ipc-write"] | None = None
+    """By the probe of this program. Staged: `host` by the program, `no-access` by the driver with peer access off.
+    Direct: `copy` by a copy engine, `kernel` by the cores of a GPU, `ipc-…` in memory lent by another process."""
+    first_wrong: int | None = None
+    """Offset of the first element that differs, in elements."""
 
 
 class TensorMove(Fact):

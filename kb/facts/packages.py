@@ -2,7 +2,10 @@
 
 from typing import ClassVar, Literal, TypeAlias
 
+from pydantic import computed_field
+
 from kb.facts.base import Fact, Version
+from kb.releases import follows_driver
 
 PackageRole: TypeAlias = Literal[
     "driver-userspace",
@@ -37,6 +40,12 @@ class Package(Fact):
     branch: int | None = None
     """The driver branch that the name or version gives: 565."""
     architecture: str | None = None
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def follows_driver(self) -> bool | None:
+        """It must be of exactly the driver's release; None where its role is not known or not in the catalogue."""
+        return follows_driver(self.role) if self.role else None
 
 
 class PackageEvent(Fact):

@@ -19,7 +19,7 @@ class SharedMemory(Fact):
     default_of_containers: bool = False
     """It is the 64 MiB that a container gets where nothing else is asked for."""
     writable: bool | None = None
-    reported_by: Literal["df", "mount"] = "df"
+    reported_by: Literal["df", "mount", "probe"] = "df"
 
 
 class FileSystem(Fact):
@@ -112,6 +112,8 @@ class NumaNode(Fact):
     node: int
     cpus: int | None = None
     """Processors on it."""
+    list: str | None = None
+    """Which: `0-15,64-79`."""
     memory_mib: int | None = None
     free_mib: int | None = None
     problem: Literal["no-memory", "none"] = "none"
@@ -150,7 +152,7 @@ class CpuAffinity(Fact):
     cpus: int
     """How many."""
     list: str
-    """As printed, `0-15,64-79`, or the mask."""
+    """`0-15,64-79`, however it was printed."""
     process: str | None = None
     """pid, or None for the shell."""
     memory_nodes: str | None = None

@@ -7,7 +7,7 @@ from kb.evidence import Looked, Observed, Reading, Source
 from kb.facts import Fact
 from kb.facts.driver import KernelModule
 from kb.facts.framework import ProcessError
-from kb.facts.machine import Boot, Container
+from kb.facts.machine import Boot, BootId, Container
 from kb.facts.settings import EffectiveSetting
 from kb.facts.xid import LoggedXid
 
@@ -108,3 +108,19 @@ def test_where_something_was_looked_for_belongs_to_its_machine_too():
     parts = divided(named("a/uname", "gpu-1"), named("b/uname", "gpu-2"), looked)
 
     assert parts == {"gpu-1": {"a/uname"}, "gpu-2": {"b/uname", "b/dmesg"}}
+
+
+def test_of_several_machines_a_container_belongs_to_the_one_with_its_start_of_the_kernel():
+    """A bundle of each host and one of a container on the second: the kernel of both was started once."""
+    first, second = (
+        BootId(value="7d1c9a52-3f0e-4b7c-9a51-0c5d0f6e2b11"),
+        BootId(value="0" * 8 + "-0000" * 4 + "0" * 7),
+    )
+    parts = divided(
+        *(named("a/uname", "gpu-1"), at("a/boot_id", first), at("a/version", MODULE)),
+        *(named("b/uname", "gpu-2"), at("b/boot_id", second), at("b/version", MODULE)),
+        *(named("c/uname", "3f2a1b0c"), at("c/boot_id", second), at("c/marks", Container(runtime="docker"))),
+    )
+
+    assert parts["gpu-2"] == {"b/uname", "b/boot_id", "b/version", "c/uname", "c/boot_id", "c/marks"}
+    assert set(parts) == {"gpu-1", "gpu-2"}

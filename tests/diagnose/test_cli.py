@@ -410,7 +410,7 @@ def test_what_is_no_bundle_is_not_taken_for_one(tmp_path):
 
 def test_collect_prints_the_path_of_the_bundle_last(run, tmp_path, monkeypatch):
     """It is what a script takes."""
-    monkeypatch.setattr("diagnose.collecting.collect_bundle", lambda out, _: out)
+    monkeypatch.setattr("diagnose.collecting.collect_bundle", lambda out, *_, **__: out)
 
     assert run("collect", "-o", tmp_path / "b.tar.gz") == (0, f"{tmp_path}/b.tar.gz\n", "")
 

@@ -50,7 +50,7 @@ def symptom(name: str, when: Any, **more: Any) -> SymptomRule:
 
 def probe(name: str, **more: Any) -> Probe:
     """A next test that costs little."""
-    whole = {"id": name, "title": name, "run": [f"run {name}"], "covers": ["package"], "gives": "it tells"}
+    whole = {"id": name, "title": name, "run": [f"run {name}"], "covers": ["boot"], "gives": "it tells"}
     return Probe.model_validate({**whole, **more})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 
 import pytest
-from byhand import base, cause, clause, looked, probe, read, symptom, thing
+from byhand import base, cause, clause, looked, partly, probe, read, symptom, thing
 
 from engine.session import assess
 from kb.facts.machine import Boot
@@ -274,3 +274,35 @@ def test_a_test_whose_kinds_were_looked_for_is_not_next():
 
     assert next_of(one, probes=[probe("p")], readings=[*IT, *looked("boot")]) == []
     assert next_of(one, probes=[probe("p")], readings=[*IT, *read(Boot())]) == []
+
+
+def test_a_test_that_was_run_is_not_next_though_another_kind_is_lacking():
+    """The clause stays unknown for want of what this probe never brings; half a run is no run."""
+    both = cause(for_={"open": clause({**UNKNOWN, "p": {"package": {}}}, ask="p")})
+    packages = probe("p", covers=["package"])
+
+    assert next_of(both, probes=[packages]) == [("p", ("a.one",), 4)]
+    assert next_of(both, probes=[packages], readings=[*IT, *partly("package")]) == [("p", ("a.one",), 4)]
+    assert next_of(both, probes=[packages], readings=[*IT, *read(package("x"))]) == []
+
+
+def test_a_test_worth_a_tenth_of_the_best_is_not_advised():
+    """The list is for somebody in a hurry."""
+    best = cause("a.best", for_={**LIKELY, **{name: asks("best", same=name) for name in "abc"}})
+    behind = cause("a.behind", for_={"seen": clause(YES, "weak"), "open": asks("negligible", "moderate")})
+
+    found = next_of(best, behind, probes=[probe("best"), probe("negligible")])
+
+    assert [name for name, *_ in found] == ["best"]
+
+
+def test_where_nothing_is_proposed_a_test_counts_by_what_it_brings_of_what_is_lacking():
+    """A symptom stands for the kinds of facts that show it; a cause counts by its share."""
+    seen = symptom("x", [{"b": {"boot": {}}}, {"p": {"package": {}}}])
+    by_symptom = cause("a.by-symptom", requires={"s": {"symptom": {"id": "x"}}})
+    by_kind = cause("a.by-kind", requires={"b": {"boot": {}}})
+    probes = [probe("boots", covers=["boot"]), probe("packages", covers=["package"])]
+
+    found = next_of(by_symptom, by_kind, probes=probes, readings=[], symptoms=[seen])
+
+    assert found == [("boots", ("a.by-kind", "a.by-symptom"), 15), ("packages", ("a.by-symptom",), 5)]

@@ -22,6 +22,7 @@ from kb.evidence import Observed, Source
 from kb.facts import Fact
 from kb.facts.driver import KernelModule, ResolvedLibrary
 from kb.facts.framework import ModelFit
+from kb.facts.gpu import Gpu
 from kb.facts.machine import Boot, KernelParameter
 from kb.facts.packages import Package
 from kb.pattern import parse_patterns
@@ -232,6 +233,17 @@ def test_the_encoder_adds_numbers_and_flags():
     assert "role" not in encoded
     unknown = encoder.encode(Observed(package(), Source("a", 1, 1, "")))
     assert key_field("upstream") not in unknown
+
+
+def test_a_version_that_follows_from_other_fields_is_ordered_too():
+    """What is worked out counts as what is read does, and other rules may refer to it."""
+    patterns = {
+        "gpu": {"gpu": {"cuda_since": {"known": True}}},
+        "it": {"package": {"upstream": {"lt": "$gpu.cuda_since"}}},
+    }
+    old, new = (firings(patterns, package(found), Gpu(name="NVIDIA H100")) for found in ("11.10", "11.7"))
+
+    assert (bool(old), bool(new)) == (False, True)
 
 
 def test_version_fields_are_found_by_their_mark():

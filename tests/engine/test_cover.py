@@ -9,7 +9,7 @@ from byhand import cause, symptom, thing
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.cover import FOLLOWS, confidence, cover
+from engine.cover import FOLLOWS, UNDECIDED, confidence, cover
 from engine.result import Finding, Hypothesis, LedgerLine, SymptomSeen
 from engine.weigh import CONCLUSIVE
 from kb.evidence import Observed, Source
@@ -271,30 +271,53 @@ def test_a_fallback_that_yields_is_nobodys_root():
     assert found["a.end"].consequence_of is None
 
 
-CURVE = [(-30, 0.001), (-10, 0.044), (0, 0.24), (6, 0.5), (10, 0.683), (20, 0.936), (30, 0.99)]
+@pytest.mark.parametrize(
+    ("others", "first"), [([], "state.none"), ([("a.one", 10)], "a.one"), ([("state.up", 10)], "state.up")]
+)
+def test_where_nothing_stands_the_evidence_cannot_tell(others, first):
+    """An empty answer would read as all is well."""
+    last = proposed("state.none", -10, "unlikely", fallback=True)
+
+    reported, weaker = cover([last, *(proposed(*one) for one in others)], [])
+
+    assert reported[0].cause.cause == first
+    assert (last.cause.cause in ids(weaker)) is bool(others)
+
+
+CURVE = [(-30, 0.053), (-10, 0.5), (10, 0.947), (20, 0.987), (30, 0.997)]
 
 
 @pytest.mark.parametrize(("score", "probability"), CURVE)
 def test_the_curve_from_decibans_to_confidence(score, probability):
-    """A likely cause is more probable than not."""
+    """One curve for all that is likely."""
     assert confidence(proposed("a.one", score)) == pytest.approx(probability, abs=0.001)
 
 
 @pytest.mark.parametrize(
     ("score", "verdict", "probability"),
     [
-        (-30, "confirmed", 0.969),
-        (10, "confirmed", 0.969),
-        (35, "confirmed", 0.996),
-        (300, "confirmed", 0.999),
-        (30, "ruled-out", 0.003),
+        (-30, "confirmed", 0.96),
+        (10, "confirmed", 0.96),
+        (35, "confirmed", 0.998),
+        (300, "confirmed", 1.0),
+        (30, "ruled-out", 0.04),
         (-300, "ruled-out", 0.0),
         (50, "contradictory", 0.24),
+        (5, "possible", 0.448),
+        (-5, "possible", 0.336),
+        (-20, "unlikely", 0.096),
     ],
 )
-def test_a_conclusive_line_bounds_the_confidence(score, verdict, probability):
-    """Proved is never doubtful, refuted never likely, and a contradiction is neither, whatever else adds up."""
+def test_what_a_verdict_makes_of_the_curve(score, verdict, probability):
+    """Proved is never doubtful, refuted never likely, a contradiction neither, and the possible is held back."""
     assert confidence(proposed("a.one", score, verdict)) == pytest.approx(probability, abs=0.001)
+
+
+def test_that_the_evidence_cannot_tell_is_given_with_how_often_it_is_so():
+    """Its ledger says what is lacking, not how sure that is."""
+    by_score = [confidence(proposed("state.one", score, fallback=True)) for score in (10, 50)]
+
+    assert by_score == [UNDECIDED, UNDECIDED]
 
 
 @settings(derandomize=True, deadline=None, database=None)
@@ -347,7 +370,7 @@ def test_what_rests_on_a_contradicted_fact_is_less_sure():
     sure = proposed("a.b", 20)
 
     for one in (replace(sure, bindings={"it": read}), replace(sure, ledger=(line,))):
-        assert confidence(one, {read}) == pytest.approx(1 / (1 + 10 ** ((6 - 15) / 12)))
+        assert confidence(one, {read}) == pytest.approx(confidence(proposed("a.b", 15)))
         assert confidence(one) == confidence(sure) == confidence(sure, {read})
 
 

@@ -18,6 +18,8 @@ from kb.catalogues import (
     XidRole,
     nvlink_row,
     sxid_row,
+    toolkit_floor,
+    toolkit_of_branch,
     toolkit_row,
     xid_row,
 )
@@ -148,15 +150,43 @@ def test_toolkits_and_their_drivers():
     """Floors are those of the major release, and no newer than the toolkit's own driver but for the first."""
     found = rows("cuda_toolkits.csv")
 
-    assert {row["source"] for row in found} == {"table", "installer"}
+    assert {row["source"] for row in found} == {"table", "installer", "manifest", "packager"}
     assert all(len(row["date"]) == 10 for row in found)
-    assert toolkit_row("12.8.1") == ("12.8", "570.26", "525.60.13")
+    assert toolkit_row("12.8.1") == ("12.8", "570.26", "525.60.13", (470, 535, 550, 560, 565))
     assert toolkit_row("10.2") is None
     assert {row["cuda"].split(".")[0]: row["floor"] for row in found[1:]} == {
         "11": "450.80.02",
         "12": "525.60.13",
         "13": "580.65.06",
     }
+
+
+def test_a_compatibility_package_is_made_for_older_branches_than_its_own():
+    """A driver of the package's own branch, or a newer one, needs no such package."""
+    forward = {
+        row["cuda"]: [int(one) for one in row["forward"].split("; ") if one] for row in rows("cuda_toolkits.csv")
+    }
+
+    for cuda, branches in forward.items():
+        own = toolkit_row(cuda)
+        assert own is not None
+        assert branches == sorted(set(branches))
+        assert all(branch < int(own.driver.split(".")[0]) for branch in branches)
+    assert [cuda for cuda, branches in forward.items() if not branches] == ["13.3", "13.4", "13.5"]
+
+
+def test_the_floor_of_a_release_that_is_not_listed_is_that_of_its_major_one():
+    assert toolkit_floor("13.9") == "580.65.06"
+    assert toolkit_floor("11.0") == "450.36.06"
+    assert toolkit_floor("10.2") is None
+
+
+def test_a_branch_came_with_one_toolkit():
+    """Else a compatibility libcuda could not be told by its release."""
+    branches = [row["driver"].split(".")[0] for row in rows("cuda_toolkits.csv")]
+
+    assert len(set(branches)) == len(branches)
+    assert [toolkit_of_branch(branch) is None for branch in (570, 565)] == [False, True]
 
 
 def test_rows_of_products_do_not_overlap():

@@ -76,6 +76,14 @@ HELD = {
         "heat",
         False,
     ),
+    "capped far below its limit": (
+        [
+            GpuThrottle(bdf=GPU, sw_power_cap=True, utilisation_percent=100),
+            GpuPower(bdf=GPU, limit="default", at_limit=False, draw_w=240, limit_w=400),
+        ],
+        "capped-below-limit",
+        False,
+    ),
     "a missing power cable": ([xid(54)], "power-cable", False),
 }
 

@@ -57,6 +57,27 @@ def test_all_that_an_entry_asks_for_must_be_seen():
     assert named(error, version, Gpu(name="NVIDIA H100 80GB HBM3")) == []
 
 
+def test_builds_that_are_free_of_it():
+    """Only a build with an older CUDA has no code for the GPU."""
+    error = CudaError(class_="illegal-address", where="runtime", text="an illegal memory access was encountered")
+    gpu = Gpu(name="NVIDIA GeForce RTX 5090")
+
+    assert named(error, gpu, NcclVersion(version="2.26.2", cuda="12.2")) == [
+        "illegal-access-on-consumer-blackwell"
+    ]
+    assert named(error, gpu, NcclVersion(version="2.26.2", cuda="12.8")) == []
+
+
+def test_collnet_by_its_setting_and_its_error():
+    """The setting alone does no harm, nor does it in the release before."""
+    error = CudaError(class_="illegal-address", where="runtime", text="an illegal memory access was encountered")
+    on = Setting(name="NCCL_COLLNET_ENABLE", value="1", origin="launch")
+
+    assert named(on, error, NcclVersion(version="2.10.3")) == ["collnet-broken"]
+    assert named(on, NcclVersion(version="2.10.3")) == []
+    assert named(on, error, NcclVersion(version="2.9.6")) == []
+
+
 def test_lines_and_settings():
     """Of the log and of the environment."""
     line = NcclDefectLine(id="shared-memory-of-consumer-blackwell", text="exceeds device/fn maxSharedMem 79856")

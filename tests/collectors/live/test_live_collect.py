@@ -15,7 +15,7 @@ from live_support import Tools, entries, manifest, plant
 
 from collectors.live import SOURCES, Source, Step, collect, default_name
 from collectors.live.listings import boot_time
-from collectors.live.sources import Command, File, Files, Listing
+from collectors.live.source import Command, File, Files, Listing
 from collectors.live.steps import Site
 
 if TYPE_CHECKING:
@@ -99,6 +99,7 @@ def test_an_entry_holds_what_was_agreed(out: Path, tools: Tools) -> None:
         "bytes": 10,
         "sha256": hashlib.sha256(b"some text\n").hexdigest(),
         "truncated": False,
+        "note": None,
     } == {key: value for key, value in entry.items() if key not in {"started", "seconds"}}
     assert (out / "commands/failing.stderr.txt").read_bytes() == b"some trouble\n"
     assert tuple(entries(out)["failing.stderr"][key] for key in ("path", "command")) == (
@@ -282,12 +283,13 @@ def test_a_run_that_is_killed_leaves_a_manifest(out: Path, tmp_path: Path) -> No
 def test_the_journal_is_asked_only_where_dmesg_is_not_whole(tools: Tools, tmp_path: Path) -> None:
     """A ring buffer that has lost its beginning, or one that may not be read, is not enough."""
     sources = [source for source in SOURCES if source.name in {"dmesg", "kernel-journal"}]
-    tools.add("journalctl", "echo from the journal")
+    tools.add("journalctl", "echo 2026-03-09T12:02:11+0000 a17 kernel: from the journal")
     outcomes = []
     for number, script in enumerate(
         (
             "echo '[    0.000000] Linux version 6.8.0'",
             "echo '[ 9812.000000] NVRM: Xid'",
+            "exit 0",
             "echo 'dmesg: read kernel buffer failed: Operation not permitted' >&2; exit 1",
         )
     ):
@@ -295,7 +297,21 @@ def test_the_journal_is_asked_only_where_dmesg_is_not_whole(tools: Tools, tmp_pa
         bundle = take(tmp_path / str(number), *sources)
         outcomes.append(tuple(entries(bundle)[name]["outcome"] for name in ("dmesg", "kernel-journal")))
 
-    assert outcomes == [("ok", "skipped"), ("ok", "ok"), ("no-permission", "ok")]
+    assert outcomes == [("ok", "skipped"), ("ok", "ok"), ("ok", "ok"), ("no-permission", "ok")]
+
+
+def test_a_journal_without_entries_is_not_enough(tools: Tools, tmp_path: Path) -> None:
+    """journalctl shows an ordinary user nothing, with success: the log file is taken then."""
+    sources = [source for source in SOURCES if source.name in {"kernel-journal", "kernel-log-file"}]
+    outcomes = []
+    for number, line in enumerate(
+        ("-- No entries --", "2026-03-09T12:02:11+0000 a17 kernel: x", "-- Logs begin at Mon")
+    ):
+        tools.add("journalctl", f"echo '{line}'")
+        bundle = take(tmp_path / str(number), *sources, root=tmp_path, commands=True)
+        outcomes.append(entries(bundle)["kernel-log-file"]["outcome"])
+
+    assert outcomes == ["absent", "skipped", "skipped"]
 
 
 def test_samples_are_apart_and_do_not_wait_for_one_that_failed(out: Path) -> None:

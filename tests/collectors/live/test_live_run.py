@@ -72,6 +72,20 @@ def test_a_command_that_cannot_start_tells_why(tools: Tools, mode: int | None, e
     assert (None, expected, b"") == (end.exit_code, end.errno, output)
 
 
+def test_a_folder_of_path_that_may_not_be_searched_is_no_refusal_of_the_command(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Python remembers EACCES of one folder over ENOENT of all others; nowhere is the command seen."""
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(os, "execvpe", refuse)
+
+    assert command("no-such-tool")[0].errno == errno.ENOENT
+    assert command("uname")[0].errno == errno.EACCES
+
+
 def test_a_signal_is_a_negative_exit_code(tools: Tools) -> None:
     """A command that dies of SIGSEGV has exit code -11."""
     tools.add("crashes", "kill -SEGV $$")

@@ -13,7 +13,7 @@ from diagnose.render.evidence import Cited
 from diagnose.render.layout import show
 from diagnose.render.neutral import terminal
 from diagnose.render.text import render_text
-from engine.result import Rival
+from engine.result import Finding, Rival
 
 BEFORE_COMMANDS = 24
 HEADS = ("HOW SURE", "THE LINES", "RUN THIS", "IT WORKED IF", "NOT LOOKED AT")
@@ -206,3 +206,23 @@ def test_a_short_room_shows_more_lines_rather_than_longer_ones(printed):
         "p2p.txt:7",
     ]
     assert text.count("IO_PAGE_FAULT") == 2
+
+
+def test_a_machine_without_a_gpu_is_told_so(printed):
+    """Nothing is asked of it but whether it is the right machine."""
+    report = samples.undecided()
+    absent = samples.hypothesis(
+        samples.INSUFFICIENT,
+        "likely",
+        {},
+        replace(
+            samples.judged(samples.INSUFFICIENT, "unexplained", "true", "no GPU is listed"), clause="no-gpu-here"
+        ),
+    )
+    diagnosis = replace(report.diagnosis, symptoms=(), findings=(Finding(absent, 0.9),))
+
+    text = text_of(printed, replace(report, diagnosis=diagnosis))
+
+    assert text.startswith("NO NVIDIA GPU HERE  This machine has none, so that nothing can be said of one.\n")
+    assert "lspci -nn -d 10de:" in text
+    assert "NEXT TESTS" not in text

@@ -1,0 +1,19 @@
+"""Facts on what people say that they tried."""
+
+from typing import ClassVar, Literal, TypeAlias
+
+from kb.facts.base import Fact
+
+Change: TypeAlias = Literal[
+    "direct-copies-off", "custom-all-reduce-off", "reboot", "module-reload", "device-plugin-restart"
+]
+
+
+class Trial(Fact):
+    """A change that a person tried, and whether it helped, in their own words: hearsay, never a proof."""
+
+    kind: ClassVar[str] = "trial"
+
+    change: Change
+    """`direct-copies-off`: NCCL_P2P_DISABLE=1. `module-reload`: the NVIDIA modules taken out and loaded again."""
+    helped: bool

@@ -1,0 +1,1 @@
+{ ping -c 3 node-a; nc -zv -w 5 node-a 29500; } 2>&1 | tee reach-the-peer.txt
