@@ -6,12 +6,13 @@ BIN := $(VENV)/bin
 DIAGNOSE := $(BIN)/diagnose
 READY := $(VENV)/.ready
 READY_DEV := $(VENV)/.ready-dev
+READY_DOCS := $(VENV)/.ready-docs
 
 # For the tests of the probes. Only a build for CPUs has this label: no gigabytes of CUDA are ever fetched.
 TORCH := $(BIN)/python -m pip install --disable-pip-version-check --only-binary :all: 'torch==2.13.0+cpu'
 TORCH_INDEX := --timeout 15 --retries 1 --extra-index-url https://download.pytorch.org/whl/cpu
 
-.PHONY: demo test lint unit fuzz index collector clean
+.PHONY: demo test lint unit fuzz docs index collector clean
 
 demo: $(READY)
 	@echo; echo '--- diagnose collect: this machine ---'
@@ -35,6 +36,13 @@ unit: $(READY_DEV)
 
 fuzz: $(READY_DEV)
 	FUZZ_EXAMPLES=200000 $(BIN)/python -m pytest tests/readers/test_fuzz.py tests/test_mutations.py tests/test_redaction.py
+
+docs: $(READY_DOCS)
+	PYTHONPATH=docs $(BIN)/python docs/make_site.py build/docs
+	rm -rf site
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --nitpicky --jobs auto --fresh-env \
+	  --doctree-dir build/doctrees build/docs site
+	@echo 'The site: site/index.html'
 
 index: $(READY)
 	$(BIN)/python -m collectors.index
@@ -62,5 +70,9 @@ $(READY_DEV): $(READY)
 	  echo 'torch for CPUs is not to be had here: the tests of the probes that need it are skipped.'
 	@touch $@
 
+$(READY_DOCS): $(READY)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	@touch $@
+
 clean:
-	rm -rf $(VENV) diagnose-collect.pyz .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) diagnose-collect.pyz .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist site

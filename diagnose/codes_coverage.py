@@ -75,14 +75,15 @@ def _xids(base: RuleBase) -> Iterator[Code]:
             _read(LoggedXid(code=int(row["code"]), bdf=_bdf(place)), place) for place, row in enumerate(batch)
         ]
         driver = _read(KernelModule(name="nvidia", version=f"{branch}.10.01"), -1)
-        found = _taking(base, [*facts, *([driver] if branch else [])])
-        taken |= {_xid_id(row): found.get(fact, ()) for row, fact in zip(batch, facts, strict=True)}
+        found = taking(base, [*facts, *([driver] if branch else [])])
+        taken |= {xid_id(row): found.get(fact, ()) for row, fact in zip(batch, facts, strict=True)}
     for row in roots:
-        name = _xid_id(row)
+        name = xid_id(row)
         yield Code("xid", name, row["name"], taken[name], reasons.get(("xid", row["code"]), ""))
 
 
-def _xid_id(row: dict[str, str]) -> str:
+def xid_id(row: dict[str, str]) -> str:
+    """How a row of `xid.csv` is named: its number, and the branches of the driver that it holds for."""
     since, until = row["since"], row["until"]
     return " ".join([row["code"], *([f"from {since}"] if since else []), *([f"to {until}"] if until else [])])
 
@@ -99,7 +100,7 @@ def _sxids(base: RuleBase) -> Iterator[Code]:
 def _of_switch(base: RuleBase) -> tuple[str, ...]:
     """The causes that take a fatal SXid; no rule asks for its number."""
     fact = _read(SxidEvent(code=20034, bdf="0000:05:00.0", fatal=True), 0)
-    return _taking(base, [fact]).get(fact, ())
+    return taking(base, [fact]).get(fact, ())
 
 
 def _warnings(base: RuleBase) -> Iterator[Code]:
@@ -109,7 +110,7 @@ def _warnings(base: RuleBase) -> Iterator[Code]:
         place = example["files"].split(" ")[0] or "init.cc"
         line = f"a17:311:340 [0] {place}:58 NCCL WARN {_printed(example['example'])}"
         _, readings = read_file(File("nccl.log", Content(f"{line}\n".encode())))
-        found = _taking(base, readings)
+        found = taking(base, readings)
         causes = tuple(sorted({cause for one in found.values() for cause in one}))
         yield Code("nccl", row.id, example["example"], causes, f"by class {row.class_}: {row.means}")
 
@@ -121,7 +122,7 @@ def _printed(form: str) -> str:
 def _errors(base: RuleBase) -> Iterator[Code]:
     for row in error_rows():
         facts = [_read(fact, place) for place, fact in enumerate(_error_facts(row))]
-        causes = {cause for fact in facts for cause in _taking(base, [fact]).get(fact, ())}
+        causes = {cause for fact in facts for cause in taking(base, [fact]).get(fact, ())}
         name = f"{row.api} {row.code or row.class_}"
         yield Code("cuda", name, row.name or row.class_, tuple(sorted(causes)), f"by its row: {row.means}")
 
@@ -141,8 +142,8 @@ def _bdf(place: int) -> str:
     return f"0000:{place + 1:02x}:00.0"
 
 
-def _taking(base: RuleBase, readings: Sequence[Reading]) -> dict[Observed, tuple[str, ...]]:
-    """For each observation the faults that a clause for them rests on it for, the strongest first."""
+def taking(base: RuleBase, readings: Sequence[Reading]) -> dict[Observed, tuple[str, ...]]:
+    """For each observation that a clause for some fault rests on: these faults, the strongest first."""
     everything = [*readings, *combine(readings)]
     kinds = {one.fact.kind for one in everything if isinstance(one, Observed)}
     causes = {name: cause for name, cause in base.causes.items() if cause.kind == "fault" and _asks(cause, kinds)}
@@ -162,5 +163,5 @@ def _asks(cause: Cause, kinds: set[str]) -> bool:
     return any(pattern.fact in kinds for pattern in tested)
 
 
-def _roots(facts: Iterable[Observed]) -> set[Observed]:
-    return {root for fact in facts for root in fact.roots()}
+def _roots(facts: Iterable[Observed]) -> Iterable[Observed]:
+    return dict.fromkeys(root for fact in facts for root in fact.roots())

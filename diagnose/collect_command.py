@@ -11,6 +11,10 @@ from diagnose.output import write
 from kb.errors import InputError
 
 Evidence = Annotated[list[str], typer.Argument(help="A bundle, an archive, a directory, a file, or -.")]
+Out = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", help="Archive (.tar.zst, .tar.gz, .tar.xz) or directory.", show_default=False),
+]
 Names = Annotated[
     list[str] | None,
     typer.Option(help="Names of sources, divided by commas; * and ? are wildcards.", show_default=False),
@@ -37,12 +41,7 @@ RedactKey = Annotated[
 
 
 def collect(
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--output", help="Archive (.tar.zst, .tar.gz, .tar.xz) or directory.", show_default=False
-        ),
-    ] = None,
+    out: Out = None,
     deadline: Annotated[float, typer.Option(help="Seconds for the whole run.", min=1.0)] = 60.0,
     pid: Annotated[
         list[int] | None,

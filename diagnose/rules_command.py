@@ -75,7 +75,8 @@ def list_rules(rules: MoreRules = None, format: Form = ListFormat.text) -> None:
         return
     width = max((len(row["id"]) for row in rows), default=0)
     for row in rows:
-        typer.echo(f"{row['id']:{width}}  {row['status']:12}  {row['title']}")
+        instead = f" (replaced by {' and '.join(row['replaced_by'])})" if row["replaced_by"] else ""
+        typer.echo(f"{row['id']:{width}}  {row['status']:12}  {row['title']}{instead}")
 
 
 @app.command()

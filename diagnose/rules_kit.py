@@ -111,6 +111,7 @@ def rows(base: RuleBase) -> list[dict[str, Any]]:
             "id": cause.cause,
             "kind": cause.kind,
             "status": cause.status,
+            "replaced_by": list(cause.replaced_by),
             "prior": cause.prior,
             "title": cause.title,
             "explains": list(cause.explains),

@@ -1,16 +1,37 @@
-"""A cause as a page that people read: what it is, what speaks for and against it, what to do."""
+"""A cause as a page that people read: what it is, what speaks for and against it, what to do.
+
+It is Markdown in either form: plain, as a terminal shows it, or marked up, where names lead to pages of their own.
+"""
 
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
+from diagnose.render.words import remedy_terms
 from kb.rule import DECIBANS, PRIORS, Cause, Clause, Example, FieldTest, Pattern, Patterns, Remedy
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+Thing: TypeAlias = Literal["cause", "symptom", "probe", "fact", "clause"]
 
-WIDTH = 96
+
+@dataclass(frozen=True, slots=True)
+class Markup:
+    """How a page writes what it is given."""
+
+    text: Callable[[str], str]
+    """A text that is to be read as it stands."""
+    name: Callable[[Thing, str], str]
+    """The id of a cause, symptom or probe, the kind of a fact, or the name of a clause of the same page."""
+    address: Callable[[str], str]
+    """Where something is to be read: a URL."""
+    width: int | None
+    """Where lines are broken, in columns; None: nowhere."""
+
+
+PLAIN = Markup(text=str, name=lambda _, name: f"`{name}`", address=str, width=96)
+_COMMAND = " " * 4
 _OPERATORS = {
     "lt": "less than",
     "le": "at most",
@@ -21,70 +42,104 @@ _OPERATORS = {
 _SIDES = {"for": ("for", "against"), "against": ("against", "for")}
 
 
-def page(cause: Cause) -> str:
-    """The whole cause as plain text."""
-    lines = [f"# {cause.cause}", "", *_wrapped(cause.title), "", *_wrapped(_facts_of(cause)), ""]
-    lines += [*_wrapped(" ".join(cause.because.split())), "", "## Proposed where", ""]
-    lines += _patterns(cause.requires)
+def page(cause: Cause, form: Markup = PLAIN) -> str:
+    """The whole cause."""
+    parts = [*head(cause, form), *how_it_is_told(cause, form), *what_to_do(cause, form), *sources(cause, form)]
+    return "\n\n".join(parts) + "\n"
+
+
+def head(cause: Cause, form: Markup) -> Iterator[str]:
+    """Its title, what it is, and how it comes about."""
+    yield f"# {form.text(cause.title)}"
+    yield _wrapped(f"`{cause.cause}` · {_terms(cause, form)}", form)
+    if cause.explains:
+        yield _wrapped(f"Explains {_names('symptom', cause.explains, form, ', ')}.", form)
+    if cause.leads_to:
+        yield _wrapped(f"Leads to {_names('cause', cause.leads_to, form, ', ')}.", form)
+    yield _wrapped(form.text(" ".join(cause.because.split())), form)
+
+
+def _terms(cause: Cause, form: Markup) -> str:
+    about = "about the machine" if cause.about == "machine" else f"one for each {form.text(cause.about)}"
+    instead = f", replaced by {_names('cause', cause.replaced_by, form)}" if cause.replaced_by else ""
+    terms = [
+        "a state, not a fault" if cause.kind == "state" else "a fault",
+        f"{cause.status}{instead}",
+        f"{cause.prior} among machines that come to us ({PRIORS[cause.prior]})",
+        about,
+    ]
+    return " · ".join([*terms, *(["set aside where a better cause explains the same"] if cause.fallback else [])])
+
+
+def how_it_is_told(cause: Cause, form: Markup) -> Iterator[str]:
+    """Where it is proposed, and the clauses that weigh it."""
+    yield "## Proposed where"
+    yield patterns_in_words(cause.requires, form)
     for side, clauses in (("for", cause.for_), ("against", cause.against)):
         if clauses:
-            lines += ["", f"## What speaks {side} it"]
-            lines += [line for clause in clauses for line in ("", *_clause(clause, side))]
+            yield f"## What speaks {side} it"
+        for clause in clauses:
+            yield from _clause(clause, side, form)
+
+
+def what_to_do(cause: Cause, form: Markup) -> Iterator[str]:
+    """Its remedies, in the order in which the rule gives them."""
     if cause.remedies:
-        lines += ["", "## What to do"]
-        lines += [
-            line for number, remedy in enumerate(cause.remedies, 1) for line in ("", *_remedy(number, remedy))
-        ]
+        yield "## What to do"
+    for number, remedy in enumerate(cause.remedies, 1):
+        lead = f"{number}. "
+        first, *others = _remedy(remedy, form, len(lead))
+        yield textwrap.indent("\n\n".join([first, *others]), " " * len(lead)).replace(" " * len(lead), lead, 1)
+
+
+def sources(cause: Cause, form: Markup) -> Iterator[str]:
+    """The examples that hold it, and what it is taken from."""
     if cause.examples:
-        lines += ["", "## Examples", "", *(line for example in cause.examples for line in _example(example))]
+        yield "## Examples"
+        yield "\n".join(_example(example, form) for example in cause.examples)
     if cause.references:
-        lines += ["", "## References", "", *(f"- {reference}" for reference in cause.references)]
-    return "\n".join(lines) + "\n"
+        yield "## References"
+        yield "\n".join(f"- {form.address(reference)}" for reference in cause.references)
 
 
-def _facts_of(cause: Cause) -> str:
-    facts = [
-        "a state, not a fault" if cause.kind == "state" else "a fault",
-        cause.status,
-        f"{cause.prior} among machines that come to us ({PRIORS[cause.prior]})",
-        f"about {'the machine' if cause.about == 'machine' else cause.about}",
-    ]
-    if cause.explains:
-        facts.append(f"explains {', '.join(cause.explains)}")
-    if cause.leads_to:
-        facts.append(f"leads to {', '.join(cause.leads_to)}")
-    if cause.fallback:
-        facts.append("set aside where a better cause explains the same")
-    return " · ".join(facts)
+def _names(thing: Thing, names: tuple[str, ...], form: Markup, between: str = " and ") -> str:
+    return between.join(form.name(thing, name) for name in names)
 
 
-def _wrapped(text: str, indent: str = "", first: str | None = None) -> list[str]:
-    return textwrap.wrap(
-        text,
-        WIDTH,
-        initial_indent=indent if first is None else first,
-        subsequent_indent=indent,
+def _wrapped(text: str, form: Markup, indent: int = 0, first: str | None = None) -> str:
+    """The text in lines that leave room for an indent; `first` stands before it, and the others below that."""
+    lead = first or ""
+    if form.width is None:
+        return lead + text
+    return textwrap.fill(
+        lead + text,
+        form.width - indent,
+        subsequent_indent=" " * len(lead),
         break_long_words=False,
         break_on_hyphens=False,
     )
 
 
-def _patterns(patterns: Patterns) -> list[str]:
-    return [line for pattern in patterns for line in _wrapped(_pattern(pattern), "  ", "- ")]
+def patterns_in_words(patterns: Patterns, form: Markup, indent: int = 0) -> str:
+    """A list of what facts must be like, `indent` columns from the left."""
+    return "\n".join(_wrapped(_pattern(pattern, form), form, indent, "- ") for pattern in patterns)
 
 
-def _pattern(pattern: Pattern) -> str:
-    tests = ", ".join(map(_test, pattern.tests))
-    return f"{pattern.binding}: `{pattern.fact}`" + (f" with {tests}" if tests else "")
+def _pattern(pattern: Pattern, form: Markup) -> str:
+    tests = ", ".join(_test(test, pattern, form) for test in pattern.tests)
+    return f"{pattern.binding}: {form.name('fact', pattern.fact)}" + (f" with {tests}" if tests else "")
 
 
-def _test(test: FieldTest) -> str:
+def _test(test: FieldTest, pattern: Pattern, form: Markup) -> str:
     values = [str(value).lower() if isinstance(value, bool) else str(value) for value in test.values]
+    field = form.text(test.field)
     if test.op == "known":
-        return f"{test.field} {'known' if values == ['true'] else 'not known'}"
+        return f"{field} {'known' if values == ['true'] else 'not known'}"
+    is_symptom = pattern.fact == "symptom" and test.field == "id" and test.op != "matches"
+    shown = [form.name("symptom", value) if is_symptom else form.text(value) for value in values]
     if test.op == "not":
-        return f"{test.field} not {' nor '.join(values)}"
-    return " ".join(filter(None, (test.field, _OPERATORS.get(test.op, ""), " or ".join(values))))
+        return f"{field} not {' nor '.join(shown)}"
+    return " ".join(filter(None, (field, _OPERATORS.get(test.op, ""), " or ".join(shown))))
 
 
 def weight_in_words(clause: Clause, side: str) -> str:
@@ -105,47 +160,54 @@ def _effect(weight: str, direction: str) -> str:
     return f"{weight} evidence {direction} it ({sign}{DECIBANS[weight]})"
 
 
-def _clause(clause: Clause, side: str) -> Iterator[str]:
+def _clause(clause: Clause, side: str, form: Markup) -> Iterator[str]:
     yield f"### {clause.name}"
-    yield from _wrapped(f"“{clause.says}”")
+    yield _wrapped(f"“{form.text(clause.says)}”", form)
     for number, choice in enumerate(clause.when):
         if number:
             yield "or"
-        yield from _patterns(choice)
+        yield patterns_in_words(choice, form)
     if clause.unless:
         yield "unless there is"
-        yield from _patterns(clause.unless)
-    yield from _wrapped(weight_in_words(clause, side))
+        yield patterns_in_words(clause.unless, form)
+    notes = [weight_in_words(clause, side)]
     if clause.same:
-        yield f"counts once with all of the group `{clause.same}`"
+        notes.append(f"counts once with all of the group `{clause.same}`")
     if clause.ask:
-        yield f"not looked: run the probe `{clause.ask}`"
+        notes.append(f"not looked: run the probe {form.name('probe', clause.ask)}")
+    yield _wrapped("; ".join(notes), form)
 
 
-def _remedy(number: int, remedy: Remedy) -> Iterator[str]:
-    yield from _wrapped(remedy.do, "   ", f"{number}. ")
-    yield from (f"       {command}" for command in remedy.run)
+def _remedy(remedy: Remedy, form: Markup, indent: int) -> Iterator[str]:
+    yield _wrapped(form.text(remedy.do), form, indent)
+    if remedy.run:
+        yield _commands(remedy.run)
     for index, choice in enumerate(remedy.when):
-        yield "   only where" if not index else "   or"
-        yield from (f"   {line}" for line in _patterns(choice))
+        yield "Only where" if not index else "or"
+        yield patterns_in_words(choice, form, indent)
     if remedy.unless:
-        yield "   not where"
-        yield from (f"   {line}" for line in _patterns(remedy.unless))
-    kind = "lasting" if remedy.lasting else "a workaround"
-    who = "as root" if remedy.root else "as any user"
-    yield f"   {kind}; disrupts: {remedy.disrupts}; risk: {remedy.risk}; {who}"
-    yield from _wrapped(f"undo: {'; '.join(remedy.undo)}", "   ", "   ")
-    yield f"   it worked when `{remedy.verify}` has changed"
-    for label, text in (
-        ("check", "; ".join(remedy.check)),
-        ("expect", remedy.expect),
-        ("costs", remedy.costs),
-        ("caution", remedy.caution),
-        ("see", " ".join(remedy.references)),
-    ):
+        yield "Not where"
+        yield patterns_in_words(remedy.unless, form, indent)
+    kind = "Lasting" if remedy.lasting else "A workaround"
+    yield _wrapped(f"{kind} · {remedy_terms(remedy)}", form, indent)
+    notes = [("Caution", remedy.caution), ("Costs", remedy.costs), ("Undo", "; ".join(remedy.undo))]
+    for label, text in notes:
         if text:
-            yield from _wrapped(f"{label}: {text}", "   ", "   ")
+            yield _wrapped(f"{label}: {form.text(text)}", form, indent)
+    if remedy.check:
+        yield "Check:"
+        yield _commands(remedy.check)
+    if remedy.expect:
+        yield _wrapped(f"Expect: {form.text(remedy.expect)}", form, indent)
+    yield _wrapped(f"It worked when {form.name('clause', remedy.verify)} has changed", form, indent)
+    if remedy.references:
+        yield f"See {' '.join(map(form.address, remedy.references))}"
 
 
-def _example(example: Example) -> list[str]:
-    return _wrapped(f"{example.name} → {example.expect}", "  ", "- ")
+def _commands(commands: tuple[str, ...]) -> str:
+    lines = [line for command in commands for line in command.rstrip("\n").split("\n")]
+    return "\n".join(f"{_COMMAND}{line}" if line else "" for line in lines)
+
+
+def _example(example: Example, form: Markup) -> str:
+    return _wrapped(f"{form.text(example.name)} → {example.expect}", form, 0, "- ")

@@ -1,8 +1,8 @@
 """Hypotheses → findings: which of them explain the symptoms, who is a rival of whom, and in which order.
 
 Accept the best, strike out its symptoms, repeat. Causes with no symptom in common are separate problems and
-are all reported. A fallback gives way to any better cause of its symptoms, and a consequence stands behind
-its root.
+are all reported. A fallback gives way to any better cause of its symptoms, a deprecated cause to what has
+replaced it, and a consequence stands behind its root.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ DOUBT = 5
 FOLLOWS = 0.45
 """At most so sure is what a likely cause leads to: it is so, but most likely not for a reason of its own."""
 SET_ASIDE = 0.3
-"""At most so sure is a fallback that a better cause makes superfluous."""
+"""At most so sure is a fallback, or a deprecated cause, that a better cause makes superfluous."""
 
 
 def confidence(hypothesis: Hypothesis, doubted: Container[Observed] = frozenset()) -> float:
@@ -122,17 +122,27 @@ def _explains(hypothesis: Hypothesis, symptoms: Sequence[SymptomSeen]) -> tuple[
 
 
 def _given_way(ranked: Sequence[Hypothesis], explained: Mapping[int, tuple[str, ...]]) -> dict[int, str]:
-    """Fallbacks whose symptoms a better cause explains already: by hypothesis, the cause that it yields to."""
+    """What a better cause makes superfluous: by hypothesis, the cause that it yields to.
+
+    Fallbacks whose symptoms are all explained already, and deprecated causes whose replacement stands.
+    """
+    replaced = _replaced(ranked)
     better: dict[str, str] = {}
     for one in ranked:
-        if one.verdict in STANDING and not one.cause.fallback:
+        if one.verdict in STANDING and not one.cause.fallback and id(one) not in replaced:
             for symptom in explained[id(one)]:
                 better.setdefault(symptom, one.cause.cause)
-    return {
+    fallbacks = {
         id(one): better[explained[id(one)][0]]
         for one in ranked
         if one.cause.fallback and explained[id(one)] and all(s in better for s in explained[id(one)])
     }
+    return replaced | fallbacks
+
+
+def _replaced(ranked: Sequence[Hypothesis]) -> dict[int, str]:
+    standing_now = {one.cause.cause for one in ranked if one.verdict in STANDING and not one.cause.replaced_by}
+    return {id(one): name for one in ranked for name in reversed(one.cause.replaced_by) if name in standing_now}
 
 
 def _roots(ranked: Sequence[Hypothesis], given_way: Mapping[int, str]) -> dict[str, str]:
@@ -169,9 +179,13 @@ class _Rivals:
         mine = set(self._explained[id(one)])
         for other, stands, reaches in self._leaders:
             name = other.cause.cause
-            related = name == cause or name in one.cause.leads_to or cause in other.cause.leads_to
+            related = name == cause or name in _relatives(one) or cause in _relatives(other)
             if not related and not mine.isdisjoint(self._explained[id(other)]):
                 yield Rival(name, other.cause.title, other.verdict, _margin(own - stands, level - reaches))
+
+
+def _relatives(one: Hypothesis) -> tuple[str, ...]:
+    return one.cause.leads_to + one.cause.replaced_by
 
 
 def _level(hypothesis: Hypothesis) -> int:

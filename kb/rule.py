@@ -170,6 +170,10 @@ class Cause(Model):
     """`whole`: this rule of a user stands in for the rule of this program that has the same id."""
     title: str
     status: Status
+    """`experimental`: on trial; `stable`: two look-alikes are among its examples; `deprecated`: since ids live for
+    ever it still runs, but it says what has taken its place (`replaced_by`) and gives way to that."""
+    replaced_by: Texts = ()
+    """The causes that have taken the place of a deprecated one."""
     prior: Prior
     """Among machines that come to us."""
     about: str = "machine"
@@ -192,6 +196,12 @@ class Cause(Model):
     def kind(self) -> Literal["fault", "state"]:
         """A state is not a fault: it is said so that the reader stops suspecting it."""
         return "state" if self.cause.startswith("state.") else "fault"
+
+    @property
+    def standing(self) -> str:
+        """Its status in words, for a deprecated one with what has taken its place."""
+        instead = f", replaced by {' and '.join(self.replaced_by)}" if self.replaced_by else ""
+        return f"{self.status}{instead}"
 
     @property
     def clauses(self) -> tuple[Clause, ...]:

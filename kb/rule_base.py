@@ -60,6 +60,8 @@ def _changed(cause: Cause, wanted: Changes) -> tuple[Cause, tuple[str, ...]]:
         if value is not None and value != before:
             update[key] = value
             words.append(f"{key} {value} instead of {before}")
+    if update.get("status", "deprecated") != "deprecated":
+        update["replaced_by"] = ()
     for side in ("for_", "against"):
         clauses: tuple[Clause, ...] = getattr(cause, side)
         update[side] = tuple(

@@ -13,6 +13,8 @@ import textwrap
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, get_origin
 
+from pydantic import BaseModel
+
 from kb.examples import LOOKED, PARTLY
 from kb.facts import fact_types
 from kb.fieldtypes import Base, FieldType, field_types
@@ -20,7 +22,9 @@ from kb.rule import Cause, Changes, Clause, Example, Filling, Override, Pattern,
 from kb.vocabulary import vocabulary
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
+    from collections.abc import Iterator
+
+    from pydantic.fields import ComputedFieldInfo, FieldInfo
 
     from kb.rule import RuleBase
 
@@ -43,6 +47,7 @@ _PARTS: dict[type[BaseModel], str] = {
 _IDS = {
     "cause": "cause_id",
     "leads_to": "cause_id",
+    "replaced_by": "cause_id",
     "explains": "symptom_id",
     "ask": "probe_id",
     "asks": "probe_id",
@@ -90,7 +95,7 @@ def _list_or_one(item: Schema) -> Schema:
 
 def _model(model: type[BaseModel]) -> Schema:
     """An object with the keys of the model; the name of a clause is its key and no field of it."""
-    docs = _field_docs(model)
+    docs = field_docs(model)
     skipped = {"name"} if model is Clause else set()
     keys = {name: info for name, info in model.model_fields.items() if name not in skipped}
     return {
@@ -99,7 +104,10 @@ def _model(model: type[BaseModel]) -> Schema:
         "additionalProperties": False,
         "required": [info.alias or name for name, info in keys.items() if info.is_required()],
         "properties": {
-            info.alias or name: {"description": docs.get(name, ""), **_key(name, info.annotation)}
+            info.alias or name: {
+                "description": docs.get(info.alias or name, ""),
+                **_key(name, info.annotation),
+            }
             for name, info in keys.items()
         },
     }
@@ -172,10 +180,7 @@ def _summary(kind: str) -> str:
 
 
 def _fields(kind: str, *, of_tests: bool) -> Schema:
-    docs = {
-        fact_types()[kind].model_fields[name].alias or name: doc
-        for name, doc in _field_docs(fact_types()[kind]).items()
-    }
+    docs = field_docs(fact_types()[kind])
     types = {name: of for name, of in field_types(kind).items() if of_tests or not of.derived}
     return {
         "type": ["object", "null"],
@@ -225,8 +230,23 @@ def _test_of(literal: Schema, *, matches: bool = False, ordered: bool = False) -
     return {"anyOf": [*value["anyOf"], {"type": "array", "items": value, "minItems": 1}, tests]}
 
 
-def _field_docs(model: type[BaseModel]) -> dict[str, str]:
-    """The text under each field of a model in its source."""
+def field_docs(model: type[BaseModel]) -> dict[str, str]:
+    """What the source of a model, or of one that it builds on, says of each field, by the name that rules use."""
+    docs: dict[str, str] = {}
+    for base in reversed(model.__mro__):
+        if issubclass(base, BaseModel) and base is not BaseModel:
+            docs |= _docs_in(base)
+    for name, computed in model.model_computed_fields.items():
+        docs[name] = inspect.getdoc(computed.wrapped_property) or ""
+    return {info.alias or name: docs[name] for name, info in _fields_of(model) if name in docs}
+
+
+def _fields_of(model: type[BaseModel]) -> Iterator[tuple[str, FieldInfo | ComputedFieldInfo]]:
+    yield from model.model_fields.items()
+    yield from model.model_computed_fields.items()
+
+
+def _docs_in(model: type) -> dict[str, str]:
     body = ast.parse(textwrap.dedent(inspect.getsource(model))).body[0]
     if not isinstance(body, ast.ClassDef):
         return {}

@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 import pytest
 
+from make_reading import page as reading_page
+
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"(?:<!-- (?P<mark>\w+): (?P<of>.+?) -->\n)?```(?P<language>\w+)\n(?P<text>.*?)```", re.DOTALL)
@@ -152,10 +154,4 @@ def test_the_readme_is_one_screen():
 
 def test_the_table_of_what_is_read_is_current():
     """`python docs/make_reading.py` writes it anew."""
-    sys.path.insert(0, str(ROOT / "docs"))
-    try:
-        from make_reading import page
-    finally:
-        sys.path.pop(0)
-
-    assert (ROOT / "docs" / "reading.md").read_text(encoding="utf-8") == page()
+    assert (ROOT / "docs" / "reading.md").read_text(encoding="utf-8") == reading_page()

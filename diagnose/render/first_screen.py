@@ -23,6 +23,7 @@ from diagnose.render.words import (
     count,
     listed,
     margin,
+    named,
     not_known,
     place,
     probe_terms,
@@ -91,7 +92,7 @@ def undecided_screen(report: Report, width: int) -> list[Line]:
     if possible:
         lines += [BLANK, line(head("POSSIBLE CAUSES"), Span(f"  likely begins at {signed(LIKELY)}", "dim"))]
     for finding in possible:
-        text = f"{finding.cause.cause}: {finding.cause.title}"
+        text = f"{named(finding.cause)}: {finding.cause.title}"
         lines += row(Span(signed(finding.hypothesis.score)), text, "", width)
     return lines
 
@@ -157,7 +158,7 @@ def _headline(finding: Finding, report: Report, width: int) -> list[Line]:
 
 
 def _about(finding: Finding) -> str:
-    return " · ".join([finding.cause.cause, *finding.subjects])
+    return " · ".join([named(finding.cause), *finding.subjects])
 
 
 def _others(finding: Finding, report: Report, width: int) -> list[Line]:

@@ -21,7 +21,7 @@ from diagnose.render.report import (
     stands,
     tests_by_use,
 )
-from diagnose.render.words import VERDICTS, margin, place, remedy_terms, signed
+from diagnose.render.words import VERDICTS, margin, named, place, remedy_terms, signed
 from engine.result import Finding
 
 MOST_OTHERS = 4
@@ -93,7 +93,7 @@ def _brief(finding: Finding, width: int) -> list[Line]:
     """A finding in a row or two, with the place of its strongest line."""
     lines = telling(finding.hypothesis)
     where = place(lines[0].source) if lines else ""
-    return row(Span("·"), f"{finding.cause.title} ({finding.cause.cause})", where, width, limit=3)
+    return row(Span("·"), f"{finding.cause.title} ({named(finding.cause)})", where, width, limit=3)
 
 
 def _tries(finding: Finding, width: int) -> list[Line]:
@@ -142,7 +142,7 @@ def _other_fault(findings: Sequence[Finding], first: Finding, report: Report, wi
     """Another standing fault: what, where, the strongest lines of its first place, its first remedy."""
     finding = findings[0]
     style = "bad" if finding.verdict == "confirmed" else "warn"
-    about = " · ".join([finding.cause.cause, _subjects(findings), _beside(finding, first)])
+    about = " · ".join([named(finding.cause), _subjects(findings), _beside(finding, first)])
     lines = titled(Span(VERDICTS[finding.verdict], style), finding.cause.title, width, "head", limit=3)
     lines += [*paragraph(about, width, 2, "dim", limit=2), *quotes(telling(finding.hypothesis), width, 5)]
     if finding.remedies:
@@ -205,7 +205,7 @@ def _scored(findings: Sequence[Finding], width: int) -> list[Line]:
     for one in findings:
         verdict = VERDICTS[one.verdict].lower()
         label = "-" if one.hypothesis.settled else signed(one.hypothesis.score)
-        lines += row(Span(label), f"{one.cause.title} ({one.cause.cause})", verdict, width, limit=3)
+        lines += row(Span(label), f"{one.cause.title} ({named(one.cause)})", verdict, width, limit=3)
     return lines
 
 

@@ -82,6 +82,7 @@ def _cause(finding: Finding, report: Report) -> Node:
         "consequence_of": finding.consequence_of,
         "yields_to": finding.yields_to,
         "status": cause.status,
+        "replaced_by": list(cause.replaced_by),
         "because": cause.because,
         "references": list(cause.references),
     }

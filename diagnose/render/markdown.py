@@ -96,7 +96,8 @@ def _opening(report: Report) -> list[str]:
 
 def _finding(finding: Finding, report: Report) -> list[str]:
     cause = finding.cause
-    about = " · ".join([markdown_code(cause.cause), *map(text, finding.subjects)])
+    notes = [cause.standing] if cause.status == "deprecated" else []
+    about = " · ".join([markdown_code(cause.cause), *map(text, [*notes, *finding.subjects])])
     parts = [f"## {VERDICTS[finding.verdict].capitalize()}: {text(cause.title)}", about]
     if finding.consequence_of:
         parts.append(f"Only follows from {markdown_code(finding.consequence_of)}: repair that.")

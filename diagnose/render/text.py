@@ -12,7 +12,7 @@ from diagnose.render.first_screen import fault_screen, state_screen, undecided_s
 from diagnose.render.further import further
 from diagnose.render.layout import BLANK, Line, Span, line, paragraph, show, width_of
 from diagnose.render.report import Report, outlook, standing_faults, stands
-from diagnose.render.words import VERDICTS, count
+from diagnose.render.words import VERDICTS, count, named
 from engine.result import Finding
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def _quiet(finding: Finding) -> Line:
     follows = f" (follows from {finding.consequence_of})" if finding.consequence_of else ""
     subjects = f" [{', '.join(finding.subjects)}]" if finding.subjects else ""
     verdict = VERDICTS[finding.verdict].lower()
-    return line(Span(verdict, "bad"), f"  {finding.cause.cause}  {finding.cause.title}{subjects}{follows}")
+    return line(Span(verdict, "bad"), f"  {named(finding.cause)}  {finding.cause.title}{subjects}{follows}")
 
 
 def _first_screen(report: Report, width: int) -> list[Line]:

@@ -15,6 +15,7 @@ from diagnose.render.words import (
     VERDICTS,
     clause_says,
     listed,
+    named,
     not_known,
     plain_kind,
     signed,
@@ -62,7 +63,7 @@ def render_why_not(cause: Cause, diagnosis: Diagnosis, console: Console) -> None
     width = width_of(console)
     found = [one for one in (*diagnosis.findings, *diagnosis.weaker) if one.cause.cause == cause.cause]
     proposed = [one for one in found if one.verdict not in UNPROPOSED]
-    lines = titled(Span(cause.cause, "head"), cause.title, width, indent=2)
+    lines = titled(Span(named(cause), "head"), cause.title, width, indent=2)
     for finding in proposed[:MOST_SUBJECTS]:
         lines += [BLANK, *_why_not(finding, diagnosis, width)]
     if len(proposed) > MOST_SUBJECTS:
@@ -76,7 +77,7 @@ def render_why_not(cause: Cause, diagnosis: Diagnosis, console: Console) -> None
 def _title(finding: Finding, width: int) -> list[Line]:
     style = "bad" if finding.verdict == "confirmed" else "warn"
     lines = titled(Span(VERDICTS[finding.verdict], style), finding.cause.title, width, "head")
-    about = " · ".join([finding.cause.cause, *finding.subjects])
+    about = " · ".join([named(finding.cause), *finding.subjects])
     return [*lines, *paragraph(about, width, 2, "dim")]
 
 

@@ -9,7 +9,7 @@ from engine.result import Finding, Hypothesis, LedgerLine, RemedyOffer, Rival
 from engine.weigh import UNKNOWN, filled
 from kb.evidence import Source
 from kb.facts import Fact, fields_of
-from kb.rule import DECIBANS, LIKELY, Disruption, Probe, Remedy, Verdict, Weight
+from kb.rule import DECIBANS, LIKELY, Cause, Disruption, Probe, Remedy, Verdict, Weight
 
 VERDICTS: dict[Verdict, str] = {
     "confirmed": "CONFIRMED",
@@ -32,6 +32,11 @@ DISRUPTS: dict[Disruption, str] = {
 }
 _OF_TWENTY = 0.925
 _LONG_VALUE = 80
+
+
+def named(cause: Cause) -> str:
+    """The id of a cause; of a deprecated one also what has taken its place."""
+    return f"{cause.cause} ({cause.standing})" if cause.status == "deprecated" else cause.cause
 
 
 def sureness(finding: Finding) -> str:

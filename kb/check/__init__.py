@@ -41,6 +41,7 @@ CHECKS: tuple[Callable[[LoadedRules], Iterable[RuleError]], ...] = (
     links.explained_symptoms_exist,
     links.every_symptom_has_a_cause,
     links.consequences_are_in_the_vocabulary,
+    links.deprecated_causes_say_what_replaces_them,
     links.overrides_change_what_is_there,
     links.no_two_causes_are_equal,
     links.clauses_test_something,

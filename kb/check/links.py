@@ -83,6 +83,28 @@ def consequences_are_in_the_vocabulary(loaded: LoadedRules) -> Iterator[RuleErro
                 yield RuleError(rule.place("leads_to", index), "a cause can't lead to itself")
 
 
+def deprecated_causes_say_what_replaces_them(loaded: LoadedRules) -> Iterator[RuleError]:
+    """A deprecated cause, and no other, names what has taken its place and is not deprecated itself."""
+    causes = loaded.base.causes
+    for rule in loaded.of(Cause):
+        deprecated = rule.item.status == "deprecated"
+        if deprecated and not rule.item.replaced_by:
+            message = "a deprecated cause says what has taken its place: `replaced_by: [a cause]`"
+            yield RuleError(rule.place("status"), message)
+        elif rule.item.replaced_by and not deprecated:
+            message = f"`{rule.id}` is {rule.item.status}: only `status: deprecated` goes with `replaced_by`"
+            yield RuleError(rule.place("replaced_by", key=True), message)
+        for index, name in enumerate(rule.item.replaced_by):
+            place = rule.place("replaced_by", index)
+            if name == rule.id:
+                yield RuleError(place, "a cause can't replace itself")
+            elif name not in causes:
+                if name not in loaded.unread:
+                    yield RuleError(place, f"there is no rule for the cause `{name}`{nearest(name, causes)}")
+            elif causes[name].status == "deprecated":
+                yield RuleError(place, f"`{name}` is deprecated itself; name what has taken its place")
+
+
 def overrides_change_what_is_there(loaded: LoadedRules) -> Iterator[RuleError]:
     """What overrides a cause names one that there is, and clauses of it."""
     causes = loaded.base.causes

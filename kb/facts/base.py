@@ -21,7 +21,8 @@ class Fact(BaseModel):
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
         super().__pydantic_init_subclass__(**kwargs)
-        FACTS[cls.kind] = cls
+        if cls.kind:  # one without is the base of others
+            FACTS[cls.kind] = cls
 
 
 def fields_of(fact: Fact) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from collectors.probes import NAMES
+from collectors.taking import Wanted
 from diagnose.collecting import collect_bundle
 from diagnose.probing import probing
 from kb.errors import InputError
@@ -15,7 +16,9 @@ from kb.errors import InputError
 
 def test_probes_are_told_of_on_stderr_and_are_in_the_bundle(tmp_path, capfd):
     """Also where the time of the collection itself is spent; standard output stays clean."""
-    folder = collect_bundle(tmp_path / "bundle", 0.0, probing(["shm, network", "shm"], None, anyway=False))
+    folder = collect_bundle(
+        tmp_path / "bundle", 0.0, Wanted(), probing(["shm, network", "shm"], None, anyway=False)
+    )
     out, err = capfd.readouterr()
 
     assert sorted(path.name for path in (folder / "probes").iterdir()) == ["network.jsonl", "shm.jsonl"]

@@ -12,6 +12,7 @@ from diagnose.explain import asked_about, explain
 from diagnose.render.json_report import report_json
 from diagnose.render.markdown import render_markdown
 from diagnose.render.text import render_text
+from kb.load import shipped_rules
 
 STORY = str(Path(__file__).parent.parent / "stories" / "driver-split")
 ID = "driver.userspace-kernel-mismatch"
@@ -56,3 +57,22 @@ def test_without_rules_of_ones_own_nothing_is_said():
 
     assert "Your rules" not in render_markdown(report)
     assert report_json(report)["rules"] == {"packs": [], "overrides": []}
+
+
+def test_a_report_says_that_a_rule_is_deprecated_and_what_replaced_it(tmp_path: Path):
+    """In text, Markdown and JSON; it still comes out, since what replaced it does not."""
+    name = "p2p.iommu-corruption"
+    shipped = (shipped_rules() / "causes" / "p2p" / "iommu-corruption.yaml").read_text()
+    file = tmp_path / "causes" / "p2p" / "iommu-corruption.yaml"
+    file.parent.mkdir(parents=True)
+    gone = "status: deprecated\nreplaced_by: p2p.acs-redirect"
+    file.write_text("overrides: whole\n" + shipped.replace("status: stable", gone))
+    report = explain([str(Path(STORY).parent / "iommu")], [tmp_path])
+    console = Console(width=120, record=True, force_terminal=False)
+    render_text(report, console)
+    first = report_json(report)["causes"][0]
+    words = "deprecated, replaced by p2p.acs-redirect"
+
+    assert f"\n  {name} ({words}) · machine\n" in console.export_text()
+    assert f"`{name}` · {words} · machine\n" in render_markdown(report)
+    assert (first["id"], first["status"], first["replaced_by"]) == (name, "deprecated", ["p2p.acs-redirect"])

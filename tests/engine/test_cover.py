@@ -284,6 +284,39 @@ def test_where_nothing_stands_the_evidence_cannot_tell(others, first):
     assert (last.cause.cause in ids(weaker)) is bool(others)
 
 
+REPLACEMENTS = {
+    "its replacement stands": ([proposed("a.new", 11)], "a.new"),
+    "the first of two that stand": ([proposed("a.new", 11), proposed("a.newer", 90)], "a.new"),
+    "the second stands alone": ([proposed("a.new", 0, "possible"), proposed("a.newer", 11)], "a.newer"),
+    "its replacement is only possible": ([proposed("a.new", 9, "possible")], None),
+    "its replacement is refuted": ([proposed("a.new", 90, "ruled-out")], None),
+    "each replaces the other": ([proposed("a.new", 90, replaced_by=["a.old"])], None),
+}
+
+
+@pytest.mark.parametrize(("others", "better"), REPLACEMENTS.values(), ids=REPLACEMENTS)
+def test_a_deprecated_cause_gives_way_to_its_replacement(others, better):
+    """However likely it is; where that does not stand, it is reported as ever."""
+    old = proposed("a.old", 30, status="deprecated", replaced_by=["a.new", "a.newer"])
+
+    found = by_id([old, *others], [])
+    reported, _ = cover([old, *others], [])
+
+    assert found["a.old"].yields_to == better
+    assert ("a.old" in ids(reported)) is (better is None)
+
+
+def test_a_deprecated_cause_is_no_rival_of_its_replacement():
+    """They are one explanation by two names, and a fallback gives way to the newer name."""
+    old = proposed("a.old", 30, status="deprecated", replaced_by=["a.new"], explains=["x"])
+    last = proposed("z.last", 10, explains=["x"], fallback=True)
+
+    found = by_id([old, proposed("a.new", 11, explains=["x"]), last], seen("x"))
+
+    assert [rival.cause for rival in found["a.new"].rivals] == ["z.last"]
+    assert found["z.last"].yields_to == "a.new"
+
+
 CURVE = [(-30, 0.053), (-10, 0.5), (10, 0.947), (20, 0.987), (30, 0.997)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 from typing import NamedTuple
@@ -87,6 +88,23 @@ def test_most_faults_are_said_alone(tmp_path: Path) -> None:
     case = next(case for case in broken_rules() if case.id == "an unknown field")
 
     assert len(check(read_rules(rules_with(tmp_path, case)))) == 1
+
+
+def test_a_deprecated_cause_is_not_replaced_by_another_one(tmp_path: Path) -> None:
+    """What the report sends people to must last; both rules are told, each at the name."""
+    root = tmp_path / "rules"
+    shutil.copytree(GOOD, root)
+    for file, other in ((MISMATCH, "p2p.iommu-corruption"), (IOMMU, "driver.userspace-kernel-mismatch")):
+        path = root / file
+        gone = f"status: deprecated\nreplaced_by: {other}"
+        path.write_text(re.sub("status: .*", gone, path.read_text(), count=1))
+
+    said = [error.message for error in check(read_rules(root))]
+
+    assert said == [
+        "`p2p.iommu-corruption` is deprecated itself; name what has taken its place",
+        "`driver.userspace-kernel-mismatch` is deprecated itself; name what has taken its place",
+    ]
 
 
 def test_all_faults_of_all_files_come_at_once(tmp_path: Path) -> None:

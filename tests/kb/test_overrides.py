@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,19 @@ def test_weights_prior_and_status_are_changed_alone(mine: Path):
     )
     assert base.overridden[ID].file == str(mine)
     assert base.overridden[ID].because == "we always pin the libraries"
+
+
+def test_a_cause_that_a_user_puts_back_into_use_is_replaced_by_nothing(mine: Path, tmp_path: Path):
+    root = tmp_path / "shipped"
+    shutil.copytree(GOOD, root)
+    shipped = root / "causes" / "driver" / "userspace-kernel-mismatch.yaml"
+    gone = "status: deprecated\nreplaced_by: p2p.iommu-corruption"
+    shipped.write_text(shipped.read_text().replace("status: stable", gone))
+    mine.write_text(f"cause: {ID}\noverrides: {{status: stable}}\n")
+
+    assert load_rules(root).causes[ID].standing == "deprecated, replaced by p2p.iommu-corruption"
+    assert load_rules(root, rules(mine)).causes[ID].standing == "stable"
+    assert load_rules(root, rules(mine)).causes[ID].replaced_by == ()
 
 
 def test_two_overrides_of_one_cause_are_refused(mine: Path, tmp_path: Path):

@@ -67,3 +67,17 @@ def test_the_text_under_a_field_is_shown() -> None:
     described = DEFS["fields.kernel_module"]["properties"]["flavour"]["description"]
 
     assert described.startswith("Open or proprietary kernel module")
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "says"),
+    [
+        ("kernel_module", "reported_by", "Who says so."),
+        ("kernel_module", "branch", "The driver branch, 590 of 590.48.01."),
+        ("lost_gpu", "name", "`GPU 0000:41:00.0`, `GPU number 3`, or `a GPU`"),
+    ],
+    ids=["a field of its own", "a field that follows from others", "a field of the type that it builds on"],
+)
+def test_a_field_is_explained_by_what_stands_under_it(kind: str, field: str, says: str) -> None:
+    """Editors show it while one writes a rule."""
+    assert DEFS[f"tests.{kind}"]["properties"][field]["description"].startswith(says)

@@ -10,6 +10,8 @@ from typer.testing import CliRunner, Result
 
 from diagnose import rules_kit
 from diagnose.rules_command import app
+from diagnose.rules_page import PLAIN, what_to_do
+from kb.rule import Remedy
 
 HERE = Path(__file__).parent
 GOOD = HERE / "good"
@@ -55,7 +57,9 @@ def test_show_is_the_whole_cause() -> None:
 
     assert result.exit_code == 0
     shown = " ".join(result.stdout.split())
+    assert shown.startswith("# The user-space NVIDIA libraries are not of the driver release")
     for text in (
+        "`driver.userspace-kernel-mismatch` · a fault · stable · common among machines that come to us (-10)",
         "The libraries speak only to the kernel module of exactly their own release.",
         "module: `kernel_module` with name nvidia, loaded true, version known",
         "soname libcuda.so.1 or libnvidia-ml.so.1, version not $module.version",
@@ -65,13 +69,56 @@ def test_show_is_the_whole_cause() -> None:
         "unless there is - error: `nvml_error`",
         "not looked: run the probe `driver-versions`",
         "apt-get install libnvidia-compute-{module.branch}",
-        "only where - package: `package` with manager dpkg, role driver-userspace",
-        "lasting; disrupts: reboot; risk: low; as root",
-        "undo: none needed",
+        "Only where - package: `package` with manager dpkg, role driver-userspace",
+        "Lasting · reboots the machine · low risk · needs root",
+        "Undo: none needed",
         "- no module is loaded → not-applicable",
         "- https://docs.nvidia.com/deploy/driver-persistence/index.html",
     ):
         assert text in shown
+
+
+def test_commands_of_several_lines_stay_together() -> None:
+    """Each line of them is indented below the remedy, so that the whole can be copied."""
+    remedy = Remedy(do="Ask both", run=("for one in a b; do", "  ask $one\n\n  wait\ndone\n"), undo=(), verify="x")
+    cause = rules_kit.with_shipped(None).causes["state.healthy"].model_copy(update={"remedies": (remedy,)})
+
+    assert "\n".join(what_to_do(cause, PLAIN)).splitlines()[1:8] == [
+        "1. Ask both",
+        "",
+        "       for one in a b; do",
+        "         ask $one",
+        "",
+        "         wait",
+        "       done",
+    ]
+
+
+@pytest.fixture
+def deprecated(tmp_path: Path) -> Path:
+    """Rules of a user with a cause that another has replaced."""
+    rules = tmp_path / "mine"
+    file = rules / "causes" / "acme" / "old.yaml"
+    file.parent.mkdir(parents=True)
+    text = (GOOD / "causes/p2p/iommu-corruption.yaml").read_text()
+    gone = "status: deprecated\nreplaced_by: p2p.iommu-corruption"
+    file.write_text(text.replace("p2p.iommu-corruption", "acme.old").replace("status: experimental", gone))
+    return rules
+
+
+def test_a_deprecated_cause_says_what_replaced_it(deprecated: Path) -> None:
+    """In the list, in its JSON and on its page; and so do the others not."""
+    listed = run("list", "--rules", deprecated)
+    rows = json.loads(run("list", "--rules", deprecated, "--format", "json").stdout)["causes"]
+    shown = run("show", "acme.old", "--rules", deprecated)
+
+    old, *others = listed.stdout.splitlines()
+    assert old.startswith("acme.old ")
+    assert old.split()[1] == "deprecated"
+    assert old.endswith(" (replaced by p2p.iommu-corruption)")
+    assert not any("replaced" in line for line in others)
+    assert [row["replaced_by"] for row in rows] == [["p2p.iommu-corruption"], [], [], []]
+    assert "a fault · deprecated, replaced by `p2p.iommu-corruption` ·" in " ".join(shown.stdout.split())
 
 
 @pytest.mark.parametrize(
