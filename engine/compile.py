@@ -7,7 +7,7 @@ values become alternatives. A compiled rule keeps what it stands for (`Part`), s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, get_type_hints
@@ -95,23 +95,33 @@ def _about_value(about: str) -> str | Ref:
     return Ref(binding, field)
 
 
-def compile_cause(cause: Cause) -> Compiled:
-    """The rules of a cause: its requirements, and each alternative of each clause joined to them."""
-    rules = [_rule(f"{cause.cause} requires", cause.requires, ())]
-    parts = {rules[0].name: Part(cause.cause, "requires")}
+def compile_cause(cause: Cause, kinds: Set[str] | None = None) -> Compiled:
+    """The rules of a cause: its requirements, and each alternative of each clause joined to them.
+
+    Given the kinds of facts that there are, without the rules that want another one: they can't fire.
+    """
+    rules: list[Rule] = []
+    parts: dict[str, Part] = {}
+    for name, when, unless, part in _parts(cause):
+        if kinds is None or all(pattern.fact in kinds for pattern in (*cause.requires, *when)):
+            rules.append(_rule(name, joined(cause.requires, when), unless))
+            parts[name] = part
+    return Compiled(tuple(rules), parts)
+
+
+def _parts(cause: Cause) -> Iterator[tuple[str, Patterns, Patterns, Part]]:
+    """Name, further patterns, absent patterns and meaning of each rule of a cause."""
+    yield f"{cause.cause} requires", (), (), Part(cause.cause, "requires")
     for side, clauses in (("for", cause.for_), ("against", cause.against)):
         for clause in clauses:
+            part = Part(cause.cause, side, clause.name)  # type: ignore[arg-type]
             for number, when in enumerate(clause.when or ((),)):
-                name = f"{cause.cause} {side} {clause.name} {number}"
-                rules.append(_rule(name, joined(cause.requires, when), clause.unless))
-                parts[name] = Part(cause.cause, side, clause.name)  # type: ignore[arg-type]
+                yield f"{cause.cause} {side} {clause.name} {number}", when, clause.unless, part
     for place, remedy in enumerate(cause.remedies):
         for number, when in enumerate(remedy.when or ((),)):
             if remedy.when or remedy.unless:
-                name = f"{cause.cause} remedy {place} {number}"
-                rules.append(_rule(name, joined(cause.requires, when), remedy.unless))
-                parts[name] = Part(cause.cause, "remedy", str(place))
-    return Compiled(tuple(rules), parts)
+                part = Part(cause.cause, "remedy", str(place))
+                yield f"{cause.cause} remedy {place} {number}", when, remedy.unless, part
 
 
 def compile_probe(probe: Probe) -> Compiled:
@@ -142,10 +152,14 @@ def joined(requires: Patterns, when: Patterns) -> Patterns:
 
 
 def compile_all(
-    causes: Iterable[Cause], symptoms: Iterable[SymptomRule], probes: Iterable[Probe] = ()
+    causes: Iterable[Cause],
+    symptoms: Iterable[SymptomRule],
+    probes: Iterable[Probe] = (),
+    kinds: Set[str] | None = None,
 ) -> Compiled:
-    """The rules of all symptoms, causes and probes together."""
-    compiled = [*map(compile_symptom, symptoms), *map(compile_cause, causes), *map(compile_probe, probes)]
+    """The rules of all symptoms, causes and probes together; `kinds` as for one cause."""
+    of_causes = (compile_cause(cause, kinds) for cause in causes)
+    compiled = [*map(compile_symptom, symptoms), *of_causes, *map(compile_probe, probes)]
     parts: dict[str, Part] = {}
     for one in compiled:
         parts.update(one.parts)
@@ -195,17 +209,21 @@ class Encoder:
 
     expressions: Mapping[str, tuple[tuple[str, str], ...]]
     """By kind, field and source of each; compiled when a fact of the kind is met, since most never are."""
+    kinds: frozenset[str]
+    """All kinds of facts that the rules speak of."""
 
     @classmethod
     def of(cls, causes: Iterable[Cause], symptoms: Iterable[SymptomRule], probes: Iterable[Probe] = ()) -> Encoder:
         """The encoder for these rules."""
         found: dict[str, dict[tuple[str, str], None]] = {}
+        kinds: set[str] = set()
         for pattern in _all_patterns(causes, symptoms, probes):
+            kinds.add(pattern.fact)
             for test in pattern.tests:
                 if test.op == "matches":
                     for value in test.values:
                         found.setdefault(pattern.fact, {})[test.field, str(value)] = None
-        return cls({kind: tuple(table) for kind, table in found.items()})
+        return cls({kind: tuple(table) for kind, table in found.items()}, frozenset(kinds))
 
     def encode(self, observed: Observed) -> dict[str, Any]:
         """The fact as scalars: its fields, an integer beside each version, a flag for each expression."""

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from engine.advise import as_of_here, first_tests, next_tests, with_remedies
 from engine.cover import cover
+from engine.coverage import DERIVED
 from engine.passes import Common, Order, Pass, Prepared
 from engine.result import Contradiction, Diagnosis, Finding, Hypothesis, SymptomSeen
 from engine.weigh import MACHINE, NOT_LOOKED, Matches, hypotheses, standing
@@ -43,7 +44,8 @@ def assess_parts(base: RuleBase, parts: Mapping[str, Iterable[Reading]], *, engi
     late = [cause for cause in base.causes.values() if _speaks_of_outcome(cause)]
     looked = tuple(reading for reading in readings if isinstance(reading, Looked))
 
-    prepared = Prepared.of(early, base.symptoms.values(), base.probes.values())
+    kinds = DERIVED | {one.fact.kind for one in readings if isinstance(one, Observed)}
+    prepared = Prepared.of(early, base.symptoms.values(), base.probes.values(), kinds)
     order = _order()
     common = Common(prepared, sorted(everywhere, key=order), order, engine) if len(parts) > 1 else None
     observed: list[Observed] = []
@@ -74,7 +76,7 @@ def assess_parts(base: RuleBase, parts: Mapping[str, Iterable[Reading]], *, engi
     memory = tuple(dict.fromkeys(observed))
     given = any(isinstance(one.fact, Outcome) for one in memory)  # examples of rules may state it
     outcome = () if given else (_outcome(reported, seen),)
-    last = Prepared.of(late, (), ()).run((*memory, *outcome), looked, engine)
+    last = Prepared.of(late, (), (), kinds).run((*memory, *outcome), looked, engine)
     judged, declined_late = hypotheses(late, last.evidence)
     matches_of |= {_name(hypothesis): last.evidence.matches for hypothesis in judged}
     doubted = {root for one in memory if isinstance(one.fact, Disagreement) for root in one.roots()}
