@@ -7,8 +7,8 @@ causes that speak of the outcome itself (nothing is wrong; the evidence can't te
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Container, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 
 from engine.advise import as_of_here, first_tests, next_tests, with_remedies
 from engine.cover import cover
@@ -39,49 +39,23 @@ def assess_parts(base: RuleBase, parts: Mapping[str, Iterable[Reading]], *, engi
     readings alone; the part with the empty name is never named.
     """
     readings = list(dict.fromkeys(reading for part in parts.values() for reading in part))
-    everywhere = _in_all(parts)
-    early = [cause for cause in base.causes.values() if not _speaks_of_outcome(cause)]
     late = [cause for cause in base.causes.values() if _speaks_of_outcome(cause)]
     looked = tuple(reading for reading in readings if isinstance(reading, Looked))
-
-    kinds = DERIVED | {one.fact.kind for one in readings if isinstance(one, Observed)}
-    prepared = Prepared.of(early, base.symptoms.values(), base.probes.values(), kinds)
-    order = _order()
-    common = Common(prepared, sorted(everywhere, key=order), order, engine) if len(parts) > 1 else None
-    observed: list[Observed] = []
-    passes: dict[str, Pass] = {}
-    symptoms: dict[tuple[str, str], SymptomSeen] = {}
-    proposed: dict[object, tuple[Hypothesis, Matches]] = {}
-    declined: list[Mapping[str, str]] = []
-    for name, part in sorted(parts.items()):
-        facts, of_part = _divided(part, order)
-        if common is None:
-            one = prepared.run(facts, of_part, engine)
-        else:
-            one = common.run([fact for fact in facts if fact not in everywhere], of_part)
-        passes[name] = one
-        known = [*facts, *one.symptoms]
-        observed += known
-        for symptom in _symptoms(base.symptoms, known):
-            about = _of_part(symptom.about, name, symptom.evidence, everywhere)
-            symptoms.setdefault((symptom.rule.symptom, about), replace(symptom, about=about))
-        found, not_proposed = hypotheses(early, one.evidence)
-        declined.append(not_proposed)
-        for hypothesis in found:
-            _keep_stronger(proposed, _of_its_part(hypothesis, name, everywhere), one.evidence.matches)
-    seen = tuple(symptoms.values())
+    weighed = _weigh(base, parts, engine)
+    seen, proposed = tuple(weighed.symptoms.values()), weighed.proposed
     matches_of = {_name(hypothesis): matches for hypothesis, matches in proposed.values()}
     reported, _ = cover([hypothesis for hypothesis, _ in proposed.values()], seen)
 
-    memory = tuple(dict.fromkeys(observed))
+    memory = tuple(dict.fromkeys(weighed.observed))
     given = any(isinstance(one.fact, Outcome) for one in memory)  # examples of rules may state it
     outcome = () if given else (_outcome(reported, seen),)
-    last = Prepared.of(late, (), (), kinds).run((*memory, *outcome), looked, engine)
+    last = Prepared.of(late, (), (), _kinds(memory)).run((*memory, *outcome), looked, engine)
     judged, declined_late = hypotheses(late, last.evidence)
     matches_of |= {_name(hypothesis): last.evidence.matches for hypothesis in judged}
     doubted = {root for one in memory if isinstance(one.fact, Disagreement) for root in one.roots()}
     reported, weaker = cover((*(hypothesis for hypothesis, _ in proposed.values()), *judged), seen, doubted)
 
+    passes = weighed.passes
     complete = next(iter(passes.values())).evidence.coverage.complete
     probes = as_of_here(base.probes, [one.evidence.matches for one in passes.values()])
     return Diagnosis(
@@ -97,9 +71,56 @@ def assess_parts(base: RuleBase, parts: Mapping[str, Iterable[Reading]], *, engi
         unread=tuple(reading for reading in readings if isinstance(reading, Unread)),
         engine=last.engine,
         rules_fired=sum(one.firings for one in (*passes.values(), last)),
-        not_applicable={**_declined_everywhere(declined, proposed), **declined_late},
+        not_applicable={**_declined_everywhere(weighed.declined, proposed), **declined_late},
         parts=tuple(name for name in passes if name),
     )
+
+
+@dataclass
+class _Weighed:
+    """What the causes that speak of evidence come to, over all parts."""
+
+    observed: list[Observed] = field(default_factory=list)
+    passes: dict[str, Pass] = field(default_factory=dict)
+    """By the name of the part."""
+    symptoms: dict[tuple[str, str], SymptomSeen] = field(default_factory=dict)
+    """By symptom, and by what it is about."""
+    proposed: dict[object, tuple[Hypothesis, Matches]] = field(default_factory=dict)
+    declined: list[Mapping[str, str]] = field(default_factory=list)
+    """For each part why causes were not proposed."""
+
+
+def _weigh(base: RuleBase, parts: Mapping[str, Iterable[Reading]], engine: str) -> _Weighed:
+    """Each part by itself, joined with what all of them have; of what two propose, the stronger is kept."""
+    weighed = _Weighed()
+    everywhere = _in_all(parts)
+    causes = [cause for cause in base.causes.values() if not _speaks_of_outcome(cause)]
+    kinds = _kinds(reading for part in parts.values() for reading in part if isinstance(reading, Observed))
+    prepared = Prepared.of(causes, base.symptoms.values(), base.probes.values(), kinds)
+    order = _order()
+    common = Common(prepared, sorted(everywhere, key=order), order, engine) if len(parts) > 1 else None
+    for name, part in sorted(parts.items()):
+        facts, of_part = _divided(part, order)
+        if common is None:
+            one = prepared.run(facts, of_part, engine)
+        else:
+            one = common.run([fact for fact in facts if fact not in everywhere], of_part)
+        weighed.passes[name] = one
+        known = [*facts, *one.symptoms]
+        weighed.observed += known
+        for symptom in _symptoms(base.symptoms, known):
+            about = _of_part(symptom.about, name, symptom.evidence, everywhere)
+            weighed.symptoms.setdefault((symptom.rule.symptom, about), replace(symptom, about=about))
+        found, not_proposed = hypotheses(causes, one.evidence)
+        weighed.declined.append(not_proposed)
+        for hypothesis in found:
+            _keep_stronger(weighed.proposed, _of_its_part(hypothesis, name, everywhere), one.evidence.matches)
+    return weighed
+
+
+def _kinds(observed: Iterable[Observed]) -> Set[str]:
+    """The kinds of facts that rules may meet: those of the evidence, and what reasoning itself adds."""
+    return DERIVED | {one.fact.kind for one in observed}
 
 
 def _divided(part: Iterable[Reading], order: Order) -> tuple[list[Observed], list[Looked]]:

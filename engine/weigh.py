@@ -5,7 +5,7 @@ from __future__ import annotations
 import string
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from engine.compile import Part
@@ -28,8 +28,8 @@ NOT_LOOKED = "not looked"
 MACHINE = "machine"
 """What is spoken of where no part of it is named."""
 
-Key = tuple[tuple[str, int], ...]
-"""The bindings of a cause's requirements: what makes one hypothesis of it."""
+Key = tuple[int, ...]
+"""The identities of what is bound to some names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,10 @@ class Matches:
     """Firings by what they stand for; the facts that each of them bound."""
 
     by_part: Mapping[Part, Sequence[Mapping[str, Observed]]]
+    _found: dict[tuple[Part, tuple[str, ...]], Mapping[Key, list[Mapping[str, Observed]]]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
+    """Of each part the matches by what they bind of the names that were asked for."""
 
     @classmethod
     def of(cls, parts: Mapping[str, Part], firings: Iterable[Firing], memory: Sequence[Observed]) -> Matches:
@@ -52,11 +56,13 @@ class Matches:
 
     def of_clause(self, part: Part, bindings: Mapping[str, Observed]) -> list[Mapping[str, Observed]]:
         """The matches of a part that agree with these bindings."""
-        return [
-            match
-            for match in self.by_part.get(part, ())
-            if all(match.get(name) is observed for name, observed in bindings.items())
-        ]
+        names = tuple(bindings)
+        if (part, names) not in self._found:
+            found: dict[Key, list[Mapping[str, Observed]]] = defaultdict(list)
+            for match in self.by_part.get(part, ()):
+                found[tuple([id(match.get(name)) for name in names])].append(match)
+            self._found[part, names] = found
+        return self._found[part, names].get(tuple(map(id, bindings.values())), [])
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,7 @@ def _note(cause: Cause) -> str:
 def probe_page(base: RuleBase, places: Places) -> str:
     """All tests: what to run, what it takes, how to read it, what it brings, which causes ask for it."""
     parts = [part for _, probe in sorted(base.probes.items()) for part in _probe(probe, base, places)]
-    return md.page("# Tests", OF_PROBES, *parts)
+    return md.page("# Next tests", OF_PROBES, *parts)
 
 
 def _probe(probe: Probe, base: RuleBase, places: Places) -> list[str]:

@@ -15,7 +15,7 @@ from kb.rule import RuleBase
 
 CAUSES = "causes/index.md"
 SYMPTOMS = "symptoms.md"
-PROBES = "probes.md"
+PROBES = "next-tests.md"
 FACTS = "facts/index.md"
 
 _MARKED = re.compile(r"[\\*_\[\]<>|~$&]")

@@ -25,9 +25,16 @@ GUIDES = {
     "Teach it a failure": "teach-it-a-failure.md",
     "What is read": "reading.md",
     "Read a new format": "reading-a-new-format.md",
+    "Probes": "probes.md",
     "Changes": CHANGES,
 }
-REFERENCE = {"By message": MESSAGES, "By symptom": SYMPTOMS, "Causes": CAUSES, "Tests": PROBES, "Facts": FACTS}
+REFERENCE = {
+    "By message": MESSAGES,
+    "By symptom": SYMPTOMS,
+    "Causes": CAUSES,
+    "Next tests": PROBES,
+    "Facts": FACTS,
+}
 ABOUT = {
     MESSAGES: "you have a line from a log, an Xid, a warning of NCCL, an error of CUDA",
     SYMPTOMS: "you see what goes wrong: a start that hangs, ranks that wait, memory that is missing",
@@ -41,9 +48,15 @@ def site_pages(
     base: RuleBase, samples: Sequence[Sample], codes: Sequence[Code], leads: Sequence[Lead]
 ) -> dict[str, str]:
     """Every page of the site by its path. `codes` and `leads` are what points at causes."""
+    return written_pages() | reference_pages(base, samples, codes, leads)
+
+
+def reference_pages(
+    base: RuleBase, samples: Sequence[Sample], codes: Sequence[Code], leads: Sequence[Lead]
+) -> dict[str, str]:
+    """The pages that nobody writes by hand."""
     places = places_of(base)
     return {
-        **written_pages(),
         **cause_pages(base, Signs(codes, leads), places),
         SYMPTOMS: symptom_page(base, places),
         PROBES: probe_page(base, places),

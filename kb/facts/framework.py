@@ -77,6 +77,11 @@ class StartProgress(Fact):
     """A line proves that the rendezvous is over and NCCL itself is being set up."""
 
 
+ErrorClass: TypeAlias = Literal[
+    "gpu-memory", "host-memory", "port", "nccl", "timeout", "remote", "import", "file", "config", "cuda", "other"
+]
+
+
 class ProcessError(Fact):
     """The last error of one rank: the exception that ended it, or its own fatal line."""
 
@@ -86,23 +91,26 @@ class ProcessError(Fact):
     error: str
     """Type of the exception or a short name of the fatal line."""
     text: str
-    class_: Literal[
-        "gpu-memory",
-        "host-memory",
-        "port",
-        "nccl",
-        "timeout",
-        "remote",
-        "import",
-        "file",
-        "config",
-        "cuda",
-        "other",
-    ] = Field(alias="class", default="other")
+    class_: ErrorClass = Field(alias="class", default="other")
     consequence: bool = False
     """The error says itself that another process failed first (remote closed, watchdog, aborted peer)."""
     time: str | None = None
     count: int = 1
+
+
+class FailedRanks(Fact):
+    """The same error over all ranks that report it, where these are known. Combined from ProcessError."""
+
+    kind: ClassVar[str] = "failed_ranks"
+
+    error: str
+    class_: ErrorClass = Field(alias="class", default="other")
+    consequence: bool = False
+    ranks: int
+    rank: str | None = None
+    """Where it is only one."""
+    named: str
+    """`rank 0, rank 1, rank 2 and 5 more`."""
 
 
 class RankCollective(Fact):

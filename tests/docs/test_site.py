@@ -14,7 +14,7 @@ from generator.code_pages import CLASSES, names_of, words_of
 from generator.links import broken_links
 from generator.messages import Lead, causes_of, leads, of_each_meaning
 from generator.samples import Sample, golden_samples, most_telling
-from generator.site import site_pages
+from generator.site import reference_pages, site_pages, written_pages
 from kb.facts import fact_types, family_of
 from kb.fieldtypes import field_types
 from kb.load import load_rules, shipped_rules
@@ -66,6 +66,13 @@ def words(path: str) -> str:
 def test_no_link_leads_nowhere():
     """From any page to any other, with anchors; `make docs` checks the same once more."""
     assert broken_links(pages()) == []
+
+
+def test_no_page_of_the_reference_takes_the_place_of_a_written_one():
+    reference = reference_pages(base(), samples(), CODES, [])
+
+    assert reference.keys() & written_pages().keys() == set()
+    assert reference.keys() | written_pages().keys() == pages().keys()
 
 
 def test_every_page_is_in_the_contents():
@@ -146,7 +153,7 @@ def test_a_fact_kind_in_full():
     assert "| `domain` | `identity`, `DMA`, `DMA-FQ`, `other`; always known | |" in section
     assert "For instance `group: " in section
     assert "- read by `iommu-groups`: " in section
-    assert "- brought by the test [`iommu-groups`](../probes.md#iommu-groups)" in section
+    assert "- brought by the test [`iommu-groups`](../next-tests.md#iommu-groups)" in section
     assert "[`p2p.iommu-corruption`](../causes/p2p/iommu-corruption.md)" in section
     assert "| `first_s` | a number: seconds | |" in fault
     assert "| `route` | `peer`, `staged`; by default `peer` |" in words("facts/p2p.md")
@@ -264,12 +271,12 @@ def test_the_first_page_leads_to_all_kinds_of_pages():
     text = pages()["index.md"]
 
     assert "<!-- reference -->" not in text
-    for page in ("messages/index.md", "symptoms.md", "causes/index.md", "probes.md", "facts/index.md"):
+    for page in ("messages/index.md", "symptoms.md", "causes/index.md", "next-tests.md", "facts/index.md"):
         assert re.search(rf"^- \[.*\]\({re.escape(page)}\): ", text, re.MULTILINE)
 
 
 def test_every_test_says_what_to_run_and_what_it_brings():
-    text = words("probes.md")
+    text = words("next-tests.md")
 
     assert [one.id for one in base().probes.values() if f"## `{one.id}` **" not in text] == []
     assert "Brings [`iommu_group`](facts/iommu.md#iommu_group)." in text
