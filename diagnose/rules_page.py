@@ -188,7 +188,7 @@ def _remedy(remedy: Remedy, form: Markup, indent: int) -> Iterator[str]:
     if remedy.unless:
         yield "Not where"
         yield patterns_in_words(remedy.unless, form, indent)
-    kind = "Lasting" if remedy.lasting else "A workaround"
+    kind = "Keeps it from coming back" if remedy.prevents else "Lasting" if remedy.lasting else "A workaround"
     yield _wrapped(f"{kind} · {remedy_terms(remedy)}", form, indent)
     notes = [("Caution", remedy.caution), ("Costs", remedy.costs), ("Undo", "; ".join(remedy.undo))]
     for label, text in notes:

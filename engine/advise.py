@@ -27,21 +27,28 @@ DISRUPTIONS: tuple[str, ...] = get_args(Disruption)
 
 
 def with_remedies(finding: Finding, matches: Matches) -> Finding:
-    """The finding with the remedies that its facts allow, least disruption first, those with an undo first."""
+    """The finding with the remedies that its facts allow: repairs, then least disruption, then an undo, first."""
     offers = []
     for place, remedy in enumerate(finding.cause.remedies):
         allowed = _allowed(finding, place, remedy, matches)
         if allowed:
             offers.append(_offer(remedy, allowed))
-    offers.sort(key=lambda offer: (DISRUPTIONS.index(offer.remedy.disrupts), not offer.remedy.undo))
-    return replace(finding, remedies=tuple(offers))
+    return replace(finding, remedies=tuple(sorted(offers, key=_rank)))
+
+
+def _rank(offer: RemedyOffer) -> tuple[bool, int, bool]:
+    """What remedies are ordered by."""
+    remedy = offer.remedy
+    return remedy.prevents, DISRUPTIONS.index(remedy.disrupts), not remedy.undo
 
 
 def _allowed(finding: Finding, place: int, remedy: Remedy, matches: Matches) -> Sequence[Mapping[str, Observed]]:
     """The bindings that a remedy's texts are filled from; none where the facts speak against it."""
     bindings = finding.hypothesis.bindings
     if remedy.when or remedy.unless:
-        return matches.of_clause(Part(finding.cause.cause, "remedy", str(place)), bindings)
+        part = Part(finding.cause.cause, "remedy", str(place))
+        found, _ = matches.of_choices(part, len(remedy.when) or 1, bindings)
+        return [{**bindings, **match} for match in found]
     return [bindings]
 
 

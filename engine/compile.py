@@ -7,7 +7,7 @@ values become alternatives. A compiled rule keeps what it stands for (`Part`), s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, get_type_hints
@@ -17,7 +17,7 @@ from engine.matcher.form import Pattern as MatcherPattern
 from kb.evidence import Observed
 from kb.facts import fact_type, fields_of, version_key
 from kb.facts.base import VersionMark
-from kb.rule import Cause, FieldTest, Pattern, Patterns, Probe, SymptomRule
+from kb.rule import Alternatives, Cause, FieldTest, Pattern, Patterns, Probe, SymptomRule
 from kb.rule import Ref as FieldRef
 
 ORDERINGS = ("lt", "le", "gt", "ge")
@@ -31,6 +31,10 @@ class Part:
     owner: str
     role: Literal["symptom", "requires", "for", "against", "remedy", "fill", "free"]
     name: str = ""
+    choice: int = 0
+    """Which alternative of a clause or a remedy."""
+    alone: bool = False
+    """It says nothing of what the requirements bind: it is matched once for all hypotheses of its cause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,28 +104,49 @@ def compile_cause(cause: Cause, kinds: Set[str] | None = None) -> Compiled:
 
     Given the kinds of facts that there are, without the rules that want another one: they can't fire.
     """
-    rules: list[Rule] = []
-    parts: dict[str, Part] = {}
-    for name, when, unless, part in _parts(cause):
-        if kinds is None or all(pattern.fact in kinds for pattern in (*cause.requires, *when)):
-            rules.append(_rule(name, joined(cause.requires, when), unless))
-            parts[name] = part
+    if kinds is not None and not _are_there(cause.requires, kinds):
+        return Compiled((), {})
+    rules = [_rule(f"{cause.cause} requires", cause.requires, ())]
+    parts = {rules[0].name: Part(cause.cause, "requires")}
+    conditions: list[tuple[Literal["for", "against", "remedy"], str, Alternatives, Patterns]] = [
+        *(("for", clause.name, clause.when, clause.unless) for clause in cause.for_),
+        *(("against", clause.name, clause.when, clause.unless) for clause in cause.against),
+        *(
+            ("remedy", str(place), remedy.when, remedy.unless)
+            for place, remedy in enumerate(cause.remedies)
+            if remedy.when or remedy.unless
+        ),
+    ]
+    for role, name, choices, unless in conditions:
+        for number, when in enumerate(choices or ((),)):
+            if kinds is not None and not _are_there(when, kinds):
+                continue
+            alone = _stands_alone(cause.requires, when, unless)
+            rule = _rule(
+                f"{cause.cause} {role} {name} {number}", when if alone else joined(cause.requires, when), unless
+            )
+            rules.append(rule)
+            parts[rule.name] = Part(cause.cause, role, name, number, alone)
     return Compiled(tuple(rules), parts)
 
 
-def _parts(cause: Cause) -> Iterator[tuple[str, Patterns, Patterns, Part]]:
-    """Name, further patterns, absent patterns and meaning of each rule of a cause."""
-    yield f"{cause.cause} requires", (), (), Part(cause.cause, "requires")
-    for side, clauses in (("for", cause.for_), ("against", cause.against)):
-        for clause in clauses:
-            part = Part(cause.cause, side, clause.name)  # type: ignore[arg-type]
-            for number, when in enumerate(clause.when or ((),)):
-                yield f"{cause.cause} {side} {clause.name} {number}", when, clause.unless, part
-    for place, remedy in enumerate(cause.remedies):
-        for number, when in enumerate(remedy.when or ((),)):
-            if remedy.when or remedy.unless:
-                part = Part(cause.cause, "remedy", str(place))
-                yield f"{cause.cause} remedy {place} {number}", when, remedy.unless, part
+def _are_there(patterns: Patterns, kinds: Set[str]) -> bool:
+    return all(pattern.fact in kinds for pattern in patterns)
+
+
+def _stands_alone(requires: Patterns, when: Patterns, unless: Patterns) -> bool:
+    """Whether no fact that the requirements bind has to do with these patterns, nor could be one of theirs."""
+    bound = {pattern.binding for pattern in requires}
+    kinds = {pattern.fact for pattern in requires}
+    refs = {
+        value.binding
+        for pattern in when
+        for test in pattern.tests
+        for value in test.values
+        if isinstance(value, FieldRef)
+    }
+    named = {pattern.binding for pattern in when}
+    return bool(when) and not unless and bound.isdisjoint(named | refs) and kinds.isdisjoint(p.fact for p in when)
 
 
 def compile_probe(probe: Probe) -> Compiled:

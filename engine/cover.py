@@ -16,14 +16,14 @@ from kb.evidence import Observed
 from kb.rule import Verdict
 
 STANDING: tuple[Verdict, ...] = ("confirmed", "likely")
-CURVE_MIDDLE = -10
-CURVE_WIDTH = 16
+CURVE_MIDDLE = -14
+CURVE_WIDTH = 21
 """In decibans; benchmarks/calibrate.py fits them, and the two below, to cases that no rule was made with."""
-CONFIRMED_SCORE = 12
-"""What is settled counts at least so much, or at most the mirror of it: the curve makes 0.96 and 0.04 of them."""
-UNDECIDED = 0.26
+CONFIRMED_SCORE = 18
+"""What is settled counts at least so much, or at most the mirror of it: the curve makes 0.97 and 0.03 of them."""
+UNDECIDED = 0.29
 """How often it is true that nobody could tell from the evidence, where we can't."""
-CONTRADICTORY_SCORE = -18
+CONTRADICTORY_SCORE = -25
 HELD_BACK = 0.5
 """What is only possible is given with this share of what the curve says: below likely nobody is accused."""
 DOUBT = 5

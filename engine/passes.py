@@ -56,9 +56,9 @@ class Prepared:
         causes: Sequence[Cause],
         symptoms: Iterable[SymptomRule],
         probes: Iterable[Probe],
-        kinds: Set[str],
+        kinds: Set[str] | None = None,
     ) -> Prepared:
-        """All of these, compiled and checked, as far as they can fire on facts of these kinds."""
+        """All of these, compiled and checked; given the kinds of facts, only what can fire on those."""
         symptoms, probes = list(symptoms), list(probes)
         compiled = compile_all(causes, symptoms, probes, kinds)
         return cls(program(compiled.rules), compiled.parts, Encoder.of(causes, symptoms, probes))

@@ -50,6 +50,22 @@ class Matches:
             by_part[parts[firing.rule]].append({alias: memory[index] for alias, index in firing.bindings})
         return cls(by_part)
 
+    def of_choices(
+        self, part: Part, choices: int, bindings: Mapping[str, Observed]
+    ) -> tuple[list[Mapping[str, Observed]], bool]:
+        """The matches of a part with so many alternatives that agree with these bindings.
+
+        And whether they say nothing of the bindings, so that they are those of every hypothesis of the cause.
+        """
+        found: list[Mapping[str, Observed]] = []
+        alone = True
+        for number in sorted(range(choices), key=str):
+            common = self.by_part.get(replace(part, choice=number, alone=True), ())
+            own = self.of_clause(replace(part, choice=number), bindings)
+            alone = alone and not own
+            found += (*common, *own)
+        return found, alone
+
     def joined(self, other: Matches) -> Matches:
         """The matches of both."""
         return Matches({**self.by_part, **other.by_part})
@@ -73,6 +89,23 @@ class Evidence:
     coverage: Coverage
     encoded: Mapping[int, Mapping[str, Any]]
     """By the identity of the observation."""
+    _proofs: dict[Part, tuple[Observed, ...]] = field(default_factory=dict, compare=False, repr=False)
+
+    def proof(
+        self,
+        part: Part,
+        found: Sequence[Mapping[str, Observed]],
+        bindings: Mapping[str, Observed],
+        clause: Clause,
+        *,
+        alone: bool,
+    ) -> tuple[Observed, ...]:
+        """The facts that made a clause true; found once where they are the same for every hypothesis."""
+        if not alone:
+            return _evidence(found, bindings, clause)
+        if part not in self._proofs:
+            self._proofs[part] = _evidence(found, bindings, clause)
+        return self._proofs[part]
 
     def bound(self, bindings: Mapping[str, Observed]) -> dict[str, Mapping[str, Any]]:
         """The facts of these bindings as they were compared."""
@@ -113,8 +146,7 @@ def _judge(cause: Cause, bindings: Mapping[str, Observed], evidence: Evidence) -
     groups: list[str | None] = []
     for side, clauses in (("for", cause.for_), ("against", cause.against)):
         for clause in clauses:
-            found = evidence.matches.of_clause(Part(cause.cause, side, clause.name), bindings)  # type: ignore[arg-type]
-            lines.append(_line(cause, clause, side, found, bindings, evidence))
+            lines.append(_line(cause, clause, side, bindings, evidence))
             groups.append(clause.same)
     ledger = _heaviest_of_each_group(lines, groups)
     prior = PRIORS[cause.prior]
@@ -135,14 +167,18 @@ def _line(
     cause: Cause,
     clause: Clause,
     side: str,
-    found: Sequence[Mapping[str, Observed]],
     bindings: Mapping[str, Observed],
     evidence: Evidence,
 ) -> LedgerLine:
-    if found:
+    part = Part(cause.cause, side, clause.name)  # type: ignore[arg-type]
+    found, alone = evidence.matches.of_choices(part, len(clause.when) or 1, bindings)
+    doubt = Doubt()
+    if found and not clause.unless:
+        truth = "true"
+    elif found:
         doubts = evidence.coverage.why_unsure(clause.unless, [evidence.bound(match) for match in found])
         sure = [match for match, doubt in zip(found, doubts, strict=True) if not doubt.why]
-        truth, doubt, found = ("true", Doubt(), sure) if sure else ("unknown", doubts[0], found)
+        truth, doubt, found = ("true", doubt, sure) if sure else ("unknown", doubts[0], found)
     else:
         doubt = evidence.coverage.why_unknown(clause, cause.requires, evidence.bound(bindings))
         truth = "unknown" if doubt.why else "false"
@@ -154,8 +190,8 @@ def _line(
         truth=truth,  # type: ignore[arg-type]
         decibans=(sign if truth == "true" else -sign) * decibans(weight),
         conclusive=weight == "conclusive",
-        says=filled(clause.says, found[0] if found else bindings, unknown=UNKNOWN),
-        evidence=_evidence(found, bindings, clause) if truth == "true" else (),
+        says=filled(clause.says, {**bindings, **(found[0] if found else {})}, unknown=UNKNOWN),
+        evidence=evidence.proof(part, found, bindings, clause, alone=alone) if truth == "true" else (),
         ask=clause.ask if truth == "unknown" else None,
         unknown=doubt.why,
         told_by=doubt.kinds,

@@ -138,6 +138,8 @@ class Remedy(Model):
     root: bool = True
     lasting: bool = True
     """False for a workaround: it is shown first when it disrupts less, and never hides the lasting repair."""
+    prevents: bool = False
+    """True for what repairs nothing but keeps the cause from coming back: it is shown after the repairs."""
     undo: Texts
     verify: str
     """The clause that must be false (or, for a clause against, true) when evidence is collected again."""

@@ -106,6 +106,7 @@ def test_a_page_that_is_followed_from_top_to_bottom_works(name: str, tmp_path: P
         _follow(block, tmp_path, last)
 
     assert [line for line, status in last.items() if "rules lint" in line or "rules test" in line if status] == []
+    assert [line for line, status in last.items() if "explain --rules" in line and status != 1] == []
 
 
 def _follow(block: Block, folder: Path, last: dict[str, int]) -> None:

@@ -190,6 +190,7 @@ _NVIDIA_SMI = (
     command_row("nvidia-smi-p2p-write", "nvidia-smi topo -p2p w", 15.0),
     command_row("nvidia-smi-nvlink", "nvidia-smi nvlink -s", 15.0),
     command_row("nvidia-smi-nvlink-errors", "nvidia-smi nvlink -e", 15.0),
+    command_row("nvidia-smi-confidential", "nvidia-smi conf-compute -q", 15.0),
     _memory_sample(3),
 )
 

@@ -58,6 +58,7 @@ _LOADER = regex(
 _OWN = regex(
     r"(?:\S{0,200}/)?lib(?:nccl|rccl)-(?:net|tuner|profiler|gin|rma|env)\S{0,100}: cannot open shared object file"
 )
+_UNABLE = regex(r"Unable to load (?P<name>\S{1,200}) ?: {1,2}(?P<said>\S.{0,300})")
 _OLD_INTERFACE = regex(r"Failed to find ncclNetPlugin symbol|plugin has incompatible version")
 _NO_NETWORK = regex(r"Failed to initialize (?:any NET plugin|NET plugin (?!IB$|Socket$)(?P<name>.{1,60}))")
 _OFI_VERSION = regex(r"NET/OFI Initializing (?P<name>[\w-]{1,40}) (?P<version>\d[\w.-]{0,30})")
@@ -125,6 +126,9 @@ class Plugins:
             if named[1] != "none":
                 self._requested.add((line.process, part))
             return None
+        unable = _UNABLE.match(text)  # of NCCL 2.3 and 2.4
+        if unable is not None and _OWN.match(unable["said"]):
+            return self._absent(part, unable["name"], line)
         loader = _LOADER.match(text)
         if loader is not None and not _OWN.match(loader["said"]):
             return _Said(part, "failed", _problem(loader["said"]), _library(loader["said"]))

@@ -206,6 +206,8 @@ def _action(finding: Finding, width: int) -> list[Line]:
 
 def other_remedy(offer: RemedyOffer, first: RemedyOffer, number: int) -> str:
     """The name of a further remedy beside the first."""
+    if offer.remedy.prevents:
+        return f"Remedy {number} (keeps it from coming back)"
     if not offer.remedy.lasting:
         return f"Remedy {number} (workaround)"
     return f"Remedy {number}" if first.remedy.lasting else f"Remedy {number} (the lasting repair)"

@@ -148,6 +148,7 @@ def _remedy(offer: RemedyOffer, remedy_id: str, finding: Finding) -> Node:
         "expect": expectation(offer, finding),
         "references": list(remedy.references or finding.cause.references),
         "lasting": remedy.lasting,
+        "prevents": remedy.prevents,
         "costs": offer.costs,
         "caution": offer.caution,
     }

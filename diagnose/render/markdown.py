@@ -149,6 +149,7 @@ def _remedies(finding: Finding) -> list[str]:
     parts: list[str] = []
     for number, offer in enumerate(finding.remedies, 1):
         kind = "" if offer.remedy.lasting else " (workaround)"
+        kind = " (keeps it from coming back)" if offer.remedy.prevents else kind
         parts.append(f"### Remedy {number}{kind}: {text(offer.do)}")
         parts += _remedy(offer, finding)
     return parts

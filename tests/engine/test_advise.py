@@ -268,6 +268,95 @@ def test_a_probe_that_no_rule_defines_is_left_out():
     assert next_of(cause(for_={"open": asks("nowhere")}), probes=[probe("p")]) == []
 
 
+def test_a_test_that_brings_nothing_of_what_is_lacking_is_not_next():
+    """Of a clause over two kinds the one that is there is not asked for again."""
+    both = clause({"b": {"boot": {}}, "p": {"package": {}}}, ask="p")
+    one = cause(for_={"open": both})
+    readings = [*IT, *read(Boot())[:1], *partly("boot")]
+
+    assert next_of(one, probes=[probe("p", covers=["boot"])], readings=readings) == []
+    assert next_of(one, probes=[probe("p", covers=["package"])], readings=readings) == [("p", ("a.one",), 4)]
+
+
+def test_no_test_moves_a_hypothesis_by_more_than_a_conclusive_line_does():
+    """A dozen clauses that one test would settle can't all come true."""
+    one = cause(for_={**LIKELY, **{name: asks("p") for name in "abcd"}})
+
+    assert next_of(one, probes=[probe("p")]) == [("p", ("a.one",), 40)]
+
+
+def test_what_is_proved_asks_for_its_root():
+    """A consequence is no rival of what leads to it."""
+    proved = cause("a.proved", for_={"sure": clause(YES, "conclusive")})
+    rival = cause("a.rival", for_={"open": asks("q")})
+    root = cause("a.root", leads_to=["a.proved"], for_={"seen": clause(YES, "weak"), "open": asks("p")})
+
+    assert next_of(proved, rival, root, probes=[probe("p"), probe("q")]) == [("p", ("a.root",), 20)]
+
+
+def test_a_test_of_a_job_that_has_ended_interrupts_nothing():
+    """What it would interrupt is gone; so it comes by what it could move."""
+    one = cause(for_={**LIKELY, "a": asks("restart"), "b": asks("look", "weak")})
+    free = {"free_when": {"seen": {"symptom": {"id": "over"}}}}
+    probes = [probe("restart", disrupts="process", **free), probe("look")]
+
+    def order(*symptoms) -> list[tuple[str, str]]:
+        found = assess(base(one, probes=probes, symptoms=symptoms), IT, engine="plain").next_tests
+        return [(test.probe.id, test.probe.disrupts) for test in found]
+
+    assert order() == [("look", "none"), ("restart", "process")]
+    assert order(symptom("over", YES)) == [("restart", "none"), ("look", "none")]
+
+
+def commands_of(readings, fill, *run: str) -> tuple[str, ...]:
+    """The commands of a next test, with these fillings."""
+    one = cause(for_={"open": asks("p")})
+    diagnosis = assess(base(one, probes=[probe("p", run=run, fill=fill)]), readings, engine="plain")
+
+    assert diagnosis.probes["p"].run == diagnosis.next_tests[0].commands
+    return diagnosis.next_tests[0].commands
+
+
+PEER = {"when": {"it": {"port_conflict": {}}}, "words": {"THE-PEER": "{it.address}", "THE-PORT": "{it.port}"}}
+
+
+def test_the_words_of_a_command_are_filled_in_from_the_facts():
+    """Wherever they stand; a command without them is given once."""
+    found = commands_of(read(thing(1, "a"), thing(2, "b")), [PEER], "ping THE-PEER; nc THE-PEER THE-PORT", "date")
+
+    assert found == ("ping a; nc a 1", "ping b; nc b 2", "date")
+
+
+def test_of_many_facts_a_few_fill_a_command_in():
+    """Nobody tries a thousand peers by hand."""
+    found = commands_of(read(*(thing(number, "a") for number in range(9))), [PEER], "nc THE-PEER THE-PORT")
+
+    assert found == ("nc a 0", "nc a 1")
+
+
+UNFILLED = {
+    "it is not known": (thing(port=1), "ping THE-PEER 1"),
+    "it is more than one plain word": (thing(1, "x; touch broken"), "ping THE-PEER 1"),
+    "it would be an option": (thing(1, "-f"), "ping THE-PEER 1"),
+    "it holds another word": (thing(1, "THE-PORT"), "ping THE-PORT 1"),
+}
+
+
+@pytest.mark.parametrize(("fact", "command"), UNFILLED.values(), ids=UNFILLED)
+def test_a_word_stays_where_nothing_safe_is_known_for_it(fact, command):
+    """A person fills it in: a value may stand within quotes of the command, where quoting it would end them."""
+    assert commands_of(read(fact), [PEER], "ping THE-PEER THE-PORT") == (command,)
+
+
+def test_the_first_filling_that_knows_a_word_counts():
+    """Another may still fill in the words that are left."""
+    later = {"when": {"p": {"package": {}}}, "words": {"THE-PEER": "{p.name}", "THE-NAME": "{p.name}"}}
+    name = {"when": {"p": {"package": {}}}, "words": {"THE-NAME": "{p.name}"}}
+    readings = [*read(thing(1, "a")), *read(package("b"))]
+
+    assert commands_of(readings, [PEER, later, name], "say THE-PEER THE-NAME") == ("say a b",)
+
+
 def test_a_test_whose_kinds_were_looked_for_is_not_next():
     """Once the answer is there, the question is gone."""
     one = cause(for_={"open": asks("p")})

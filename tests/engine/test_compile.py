@@ -186,14 +186,36 @@ def test_each_alternative_becomes_a_rule_of_the_same_part():
 
     assert list(compiled.parts.values()) == [
         Part("a.one", "requires"),
-        Part("a.one", "for", "here"),
-        Part("a.one", "for", "here"),
-        Part("a.one", "against", "there"),
-        Part("a.one", "remedy", "1"),
+        Part("a.one", "for", "here", 0, alone=True),
+        Part("a.one", "for", "here", 1, alone=True),
+        Part("a.one", "against", "there", alone=True),
+        Part("a.one", "remedy", "1", alone=True),
         Part("a.one", "remedy", "2"),
     ]
     assert [rule.name for rule in compiled.rules] == list(compiled.parts)
     assert [pattern.kind for pattern in compiled.rules[-1].absent] == ["boot"]
+
+
+TIED = {
+    "it repeats a binding": (clause({"it": {"port_conflict": {"port": 1}}}), False),
+    "it refers to a binding": (clause({"p": {"package": {"name": "$it.address"}}}), False),
+    "it speaks of the same kind": (clause({"other": {"port_conflict": {}}}), False),
+    "something must be absent": (clause({"b": {"boot": {}}}, unless={"p": {"package": {}}}), False),
+    "it has no patterns of its own": (clause(), False),
+    "it refers to its own bindings": (
+        clause({"m": {"kernel_module": {}}, "p": {"package": {"upstream": "$m.version"}}}),
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize(("body", "alone"), TIED.values(), ids=TIED)
+def test_what_says_nothing_of_the_bindings_is_matched_once_for_all_hypotheses(body, alone):
+    """Its rule leaves the requirements out, so that there are not as many firings as pairs."""
+    compiled = compile_cause(cause(for_={"c": body}))
+
+    assert [part.alone for part in compiled.parts.values() if part.role == "for"] == [alone]
+    assert ("it" in [pattern.alias for pattern in compiled.rules[-1].patterns]) is not alone
 
 
 @pytest.mark.parametrize(("about", "value"), [("machine", "machine"), ("$it.address", Ref("it", "address"))])

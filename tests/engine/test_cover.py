@@ -317,7 +317,7 @@ def test_a_deprecated_cause_is_no_rival_of_its_replacement():
     assert found["z.last"].yields_to == "a.new"
 
 
-CURVE = [(-30, 0.053), (-10, 0.5), (10, 0.947), (20, 0.987), (30, 0.997)]
+CURVE = [(-30, 0.148), (-14, 0.5), (10, 0.933), (20, 0.977), (30, 0.992)]
 
 
 @pytest.mark.parametrize(("score", "probability"), CURVE)
@@ -329,16 +329,16 @@ def test_the_curve_from_decibans_to_confidence(score, probability):
 @pytest.mark.parametrize(
     ("score", "verdict", "probability"),
     [
-        (-30, "confirmed", 0.96),
-        (10, "confirmed", 0.96),
-        (35, "confirmed", 0.998),
-        (300, "confirmed", 1.0),
-        (30, "ruled-out", 0.04),
+        (-30, "confirmed", 0.971),
+        (10, "confirmed", 0.971),
+        (35, "confirmed", 0.995),
+        (300, "confirmed", 0.997),
+        (30, "ruled-out", 0.029),
         (-300, "ruled-out", 0.0),
-        (50, "contradictory", 0.24),
-        (5, "possible", 0.448),
-        (-5, "possible", 0.336),
-        (-20, "unlikely", 0.096),
+        (50, "contradictory", 0.23),
+        (5, "possible", 0.445),
+        (-5, "possible", 0.364),
+        (-20, "unlikely", 0.171),
     ],
 )
 def test_what_a_verdict_makes_of_the_curve(score, verdict, probability):
