@@ -7,7 +7,7 @@ values become alternatives. A compiled rule keeps what it stands for (`Part`), s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, get_type_hints
@@ -99,8 +99,13 @@ def _about_value(about: str) -> str | Ref:
     return Ref(binding, field)
 
 
-def compile_cause(cause: Cause) -> Compiled:
-    """The rules of a cause: its requirements, and each alternative of each clause joined to them."""
+def compile_cause(cause: Cause, kinds: Set[str] | None = None) -> Compiled:
+    """The rules of a cause: its requirements, and each alternative of each clause joined to them.
+
+    Given the kinds of facts that there are, without the rules that want another one: they can't fire.
+    """
+    if kinds is not None and not _are_there(cause.requires, kinds):
+        return Compiled((), {})
     rules = [_rule(f"{cause.cause} requires", cause.requires, ())]
     parts = {rules[0].name: Part(cause.cause, "requires")}
     conditions: list[tuple[Literal["for", "against", "remedy"], str, Alternatives, Patterns]] = [
@@ -114,6 +119,8 @@ def compile_cause(cause: Cause) -> Compiled:
     ]
     for role, name, choices, unless in conditions:
         for number, when in enumerate(choices or ((),)):
+            if kinds is not None and not _are_there(when, kinds):
+                continue
             alone = _stands_alone(cause.requires, when, unless)
             rule = _rule(
                 f"{cause.cause} {role} {name} {number}", when if alone else joined(cause.requires, when), unless
@@ -121,6 +128,10 @@ def compile_cause(cause: Cause) -> Compiled:
             rules.append(rule)
             parts[rule.name] = Part(cause.cause, role, name, number, alone)
     return Compiled(tuple(rules), parts)
+
+
+def _are_there(patterns: Patterns, kinds: Set[str]) -> bool:
+    return all(pattern.fact in kinds for pattern in patterns)
 
 
 def _stands_alone(requires: Patterns, when: Patterns, unless: Patterns) -> bool:
@@ -166,10 +177,14 @@ def joined(requires: Patterns, when: Patterns) -> Patterns:
 
 
 def compile_all(
-    causes: Iterable[Cause], symptoms: Iterable[SymptomRule], probes: Iterable[Probe] = ()
+    causes: Iterable[Cause],
+    symptoms: Iterable[SymptomRule],
+    probes: Iterable[Probe] = (),
+    kinds: Set[str] | None = None,
 ) -> Compiled:
-    """The rules of all symptoms, causes and probes together."""
-    compiled = [*map(compile_symptom, symptoms), *map(compile_cause, causes), *map(compile_probe, probes)]
+    """The rules of all symptoms, causes and probes together; `kinds` as for one cause."""
+    of_causes = (compile_cause(cause, kinds) for cause in causes)
+    compiled = [*map(compile_symptom, symptoms), *of_causes, *map(compile_probe, probes)]
     parts: dict[str, Part] = {}
     for one in compiled:
         parts.update(one.parts)
@@ -219,17 +234,21 @@ class Encoder:
 
     expressions: Mapping[str, tuple[tuple[str, str], ...]]
     """By kind, field and source of each; compiled when a fact of the kind is met, since most never are."""
+    kinds: frozenset[str]
+    """All kinds of facts that the rules speak of."""
 
     @classmethod
     def of(cls, causes: Iterable[Cause], symptoms: Iterable[SymptomRule], probes: Iterable[Probe] = ()) -> Encoder:
         """The encoder for these rules."""
         found: dict[str, dict[tuple[str, str], None]] = {}
+        kinds: set[str] = set()
         for pattern in _all_patterns(causes, symptoms, probes):
+            kinds.add(pattern.fact)
             for test in pattern.tests:
                 if test.op == "matches":
                     for value in test.values:
                         found.setdefault(pattern.fact, {})[test.field, str(value)] = None
-        return cls({kind: tuple(table) for kind, table in found.items()})
+        return cls({kind: tuple(table) for kind, table in found.items()}, frozenset(kinds))
 
     def encode(self, observed: Observed) -> dict[str, Any]:
         """The fact as scalars: its fields, an integer beside each version, a flag for each expression."""

@@ -7,7 +7,7 @@ only the rules are run anew that one of its own facts could take part in.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -51,15 +51,21 @@ class Prepared:
     encoder: Encoder
 
     @classmethod
-    def of(cls, causes: Sequence[Cause], symptoms: Iterable[SymptomRule], probes: Iterable[Probe]) -> Prepared:
-        """All of these, compiled and checked."""
+    def of(
+        cls,
+        causes: Sequence[Cause],
+        symptoms: Iterable[SymptomRule],
+        probes: Iterable[Probe],
+        kinds: Set[str] | None = None,
+    ) -> Prepared:
+        """All of these, compiled and checked; given the kinds of facts, only what can fire on those."""
         symptoms, probes = list(symptoms), list(probes)
-        compiled = compile_all(causes, symptoms, probes)
+        compiled = compile_all(causes, symptoms, probes, kinds)
         return cls(program(compiled.rules), compiled.parts, Encoder.of(causes, symptoms, probes))
 
     def encoded(self, facts: Iterable[Observed]) -> dict[Observed, Mapping[str, Any]]:
         """The facts of kinds that some rule speaks of, in the form in which they are compared."""
-        return {one: self.encoder.encode(one) for one in facts if one.fact.kind in self.program.kinds}
+        return {one: self.encoder.encode(one) for one in facts if one.fact.kind in self.encoder.kinds}
 
     def run(self, facts: Sequence[Observed], looked: Sequence[Looked], engine: str) -> Pass:
         """One pass over these facts."""

@@ -7,11 +7,12 @@ causes that speak of the outcome itself (nothing is wrong; the evidence can't te
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from engine.advise import as_of_here, first_tests, next_tests, with_remedies
 from engine.cover import cover
+from engine.coverage import DERIVED
 from engine.passes import Common, Order, Pass, Prepared
 from engine.result import Contradiction, Diagnosis, Finding, Hypothesis, SymptomSeen
 from engine.weigh import MACHINE, NOT_LOOKED, Matches, hypotheses, standing
@@ -48,7 +49,7 @@ def assess_parts(base: RuleBase, parts: Mapping[str, Iterable[Reading]], *, engi
     memory = tuple(dict.fromkeys(weighed.observed))
     given = any(isinstance(one.fact, Outcome) for one in memory)  # examples of rules may state it
     outcome = () if given else (_outcome(reported, seen),)
-    last = Prepared.of(late, (), ()).run((*memory, *outcome), looked, engine)
+    last = Prepared.of(late, (), (), _kinds(memory)).run((*memory, *outcome), looked, engine)
     judged, declined_late = hypotheses(late, last.evidence)
     matches_of |= {_name(hypothesis): last.evidence.matches for hypothesis in judged}
     doubted = {root for one in memory if isinstance(one.fact, Disagreement) for root in one.roots()}
@@ -94,7 +95,8 @@ def _weigh(base: RuleBase, parts: Mapping[str, Iterable[Reading]], engine: str) 
     weighed = _Weighed()
     everywhere = _in_all(parts)
     causes = [cause for cause in base.causes.values() if not _speaks_of_outcome(cause)]
-    prepared = Prepared.of(causes, base.symptoms.values(), base.probes.values())
+    kinds = _kinds(reading for part in parts.values() for reading in part if isinstance(reading, Observed))
+    prepared = Prepared.of(causes, base.symptoms.values(), base.probes.values(), kinds)
     order = _order()
     common = Common(prepared, sorted(everywhere, key=order), order, engine) if len(parts) > 1 else None
     for name, part in sorted(parts.items()):
@@ -114,6 +116,11 @@ def _weigh(base: RuleBase, parts: Mapping[str, Iterable[Reading]], engine: str) 
         for hypothesis in found:
             _keep_stronger(weighed.proposed, _of_its_part(hypothesis, name, everywhere), one.evidence.matches)
     return weighed
+
+
+def _kinds(observed: Iterable[Observed]) -> Set[str]:
+    """The kinds of facts that rules may meet: those of the evidence, and what reasoning itself adds."""
+    return DERIVED | {one.fact.kind for one in observed}
 
 
 def _divided(part: Iterable[Reading], order: Order) -> tuple[list[Observed], list[Looked]]:

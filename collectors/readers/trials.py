@@ -77,6 +77,11 @@ _MARKERS = (
     "eboot",
     "evice",
 )
+_WORDS = (
+    *(("nccl_p2p_disable",), ("disable-custom-all-reduce",), ("disable_custom_all_reduce",), ("reboot",)),
+    *(("restart", "plugin"), ("nvidia", "load"), ("nvidia", "rmmod"), ("nvidia", "modprobe -r")),
+)
+"""What a line that names a change holds, in small letters: markers are in many lines of logs that name none."""
 _MOST_COLUMNS = 2000
 
 
@@ -87,13 +92,17 @@ def read(section: Section) -> Iterator[Reading]:
     told: set[Trial] = set()
     for index, line in section.matching(*_MARKERS):
         text = line[:_MOST_COLUMNS]
-        if without_stamp(without_launcher(text).text).text != text:
+        if not _names_a_change(text.lower()) or without_stamp(without_launcher(text).text).text != text:
             continue
         for sentence in _SENTENCE.finditer(text):
             trial = _trial(sentence[0])
             if trial is not None and trial not in told:
                 told.add(trial)
                 yield section.observe(trial, index)
+
+
+def _names_a_change(text: str) -> bool:
+    return any(all(word in text for word in words) for words in _WORDS)
 
 
 def _trial(sentence: str) -> Trial | None:
