@@ -6,6 +6,7 @@ No more than 24 lines come before the commands to run.
 from __future__ import annotations
 
 from diagnose.render.blocks import command_lines, commands, head, ledger, next_test, quotes, remedy, worked
+from diagnose.render.codes import explained_codes
 from diagnose.render.evidence import cited, telling, unknowns, unlooked
 from diagnose.render.layout import BLANK, LABEL, Line, Span, line, paragraph, row, titled
 from diagnose.render.report import (
@@ -84,8 +85,11 @@ def undecided_screen(report: Report, width: int) -> list[Line]:
     diagnosis = report.diagnosis
     possible = [finding for finding in diagnosis.findings if finding.cause.kind == "fault"]
     absent = no_gpu_here(diagnosis)
-    lines = titled(*_undecided(diagnosis, bool(possible)), width)
+    codes = explained_codes(diagnosis)
+    lines = titled(*_undecided(diagnosis, bool(possible), bool(codes)), width)
     seen = [one for symptom in diagnosis.symptoms[:MOST_SEEN] for one in _seen(symptom, width)]
+    for code in codes[:MOST_SEEN] if not seen else ():
+        seen += row(Span("·"), f"{code.code}: {code.means}", place(code.evidence[0].source), width)
     seen += [one for says in _looked_and_absent(diagnosis) for one in row(Span("·"), says, "", width)]
     lines += [BLANK, line(head("SEEN")), *seen] if seen else []
     lines += [BLANK, *(_where_the_gpus_are(width) if absent else _run_next(report, width))]
@@ -97,7 +101,7 @@ def undecided_screen(report: Report, width: int) -> list[Line]:
     return lines
 
 
-def _undecided(diagnosis: Diagnosis, possible: bool) -> tuple[Span, str]:
+def _undecided(diagnosis: Diagnosis, possible: bool, codes: bool) -> tuple[Span, str]:
     """The headline where nothing is decided, and what stands beside it."""
     if no_gpu_here(diagnosis):
         return Span("NO NVIDIA GPU HERE", "warn"), "This machine has none, so that nothing can be said of one."
@@ -106,6 +110,8 @@ def _undecided(diagnosis: Diagnosis, possible: bool) -> tuple[Span, str]:
         return Span("NOTHING UNDERSTOOD", "warn"), text
     if diagnosis.symptoms or possible:
         return Span("THE EVIDENCE CAN'T TELL", "warn"), "No cause is confirmed or likely."
+    if codes:
+        return Span("THE EVIDENCE CAN'T TELL", "warn"), "Errors are there that no cause known here explains."
     text = "But the evidence does not suffice to call the machine healthy."
     return Span("NO FAULT FOUND", "warn"), text
 
@@ -233,8 +239,8 @@ def _not_looked(finding: Finding, report: Report, width: int) -> list[Line]:
     if not lines:
         return titled(head("NOT LOOKED AT"), "Nothing that could change this answer.", width)
     if finding.hypothesis.settled:
-        what = "; ".join(clause_says(one, finding.hypothesis) for one in lines)
-        return titled(head("NOT LOOKED AT"), f"Not needed for this answer: {what}", width, limit=3)
+        text = f"{count(len(lines), 'thing')}, not needed for this answer: diagnose why {finding.cause.cause}"
+        return titled(head("NOT LOOKED AT"), text, width, limit=3)
     shown = [part for one in asked_first(finding) for part in _unknown(one, finding, report, width)]
     rest = len(lines) - MOST_UNKNOWN
     more = (

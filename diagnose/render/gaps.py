@@ -44,11 +44,15 @@ def unknown_parts(diagnosis: Diagnosis) -> list[Gap]:
 
 
 def gaps_in_short(diagnosis: Diagnosis) -> list[Gap]:
-    """The same for a reader in a hurry: kinds of one place together, without what was read whole elsewhere."""
+    """The same for a reader in a hurry: kinds of one place together, without what was read whole elsewhere.
+
+    Nor what was looked for in part because only a part was ever asked for: that kept nobody from looking, and
+    where it could change the answer the ledger says so.
+    """
     together: dict[tuple[str, str, str], list[str]] = {}
     complete = {one.kind for one in diagnosis.looked if one.complete}
     for (kind, reason), where in _partly(diagnosis.looked).items():
-        if kind not in complete:
+        if kind not in complete and reason != "not-collected":
             key = ", ".join(where), reason, _consequence(kind, reason, diagnosis)
             together.setdefault(key, []).append(plain_kind(kind))
     return [

@@ -88,7 +88,9 @@ def _opening(report: Report) -> list[str]:
     if no_gpu_here(report.diagnosis):
         return ["## No NVIDIA GPU here", "Collect on the machine that has the GPUs."]
     if view == "undecided":
-        suspicious = report.diagnosis.symptoms or report.diagnosis.findings
+        diagnosis = report.diagnosis
+        suspects = any(finding.cause.kind == "fault" for finding in diagnosis.findings)
+        suspicious = diagnosis.symptoms or suspects or explained_codes(diagnosis)
         title = "The evidence can't tell" if suspicious else "No fault found, but not enough to say healthy"
         return [f"## {title}", "No cause is confirmed or likely. The next tests below would tell more."]
     return []

@@ -14,6 +14,8 @@ from diagnose.render.layout import show
 from diagnose.render.neutral import terminal
 from diagnose.render.text import render_text
 from engine.result import Finding, Rival
+from kb.evidence import Looked, Observed, Source
+from kb.facts.driver import NvmlError
 
 BEFORE_COMMANDS = 24
 HEADS = ("HOW SURE", "THE LINES", "RUN THIS", "IT WORKED IF", "NOT LOOKED AT")
@@ -226,3 +228,30 @@ def test_a_machine_without_a_gpu_is_told_so(printed):
     assert text.startswith("NO NVIDIA GPU HERE  This machine has none, so that nothing can be said of one.\n")
     assert "lspci -nn -d 10de:" in text
     assert "NEXT TESTS" not in text
+
+
+def test_an_error_that_nothing_explains_is_no_clean_bill(printed):
+    """Its code stands among what is seen, and the headline does not say that no fault was found."""
+    report = samples.undecided()
+    error = Observed(NvmlError(problem="version-mismatch", tool="nvidia-smi"), Source("a.txt", 5, 5, "mismatch"))
+    diagnosis = replace(
+        report.diagnosis, symptoms=(), findings=report.diagnosis.findings[:1], observed=(error,), looked=()
+    )
+
+    text = text_of(printed, replace(report, diagnosis=diagnosis))
+
+    assert text.startswith("THE EVIDENCE CAN'T TELL  Errors are there that no cause known here explains.\n")
+    assert "NVML error 18" in text.partition("RUN THIS NEXT")[0]
+
+
+@pytest.mark.parametrize(
+    ("reason", "told"), [("not-collected", False), ("no-permission", True), ("truncated", True)]
+)
+def test_only_what_kept_somebody_from_looking_is_a_gap(printed, reason, told):
+    """That a listing was only ever of a part is in the JSON."""
+    report = samples.undecided()
+    partly = (Looked("gpu_modes", False, "smi.txt", reason),)
+
+    text = text_of(printed, replace(report, diagnosis=replace(report.diagnosis, looked=partly, unread=())))
+
+    assert ("gpu modes in smi.txt" in text) is told
