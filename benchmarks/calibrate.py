@@ -15,8 +15,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
-import yaml
-
 ROWS = Path(__file__).with_name("calibration.csv")
 
 
@@ -82,14 +80,15 @@ def reliability(rows: Sequence[Row], said: dict[Row, float]) -> list[str]:
 
 def rows_of(folders: Iterable[Path]) -> Iterator[Row]:
     """The best finding of every case, and, where nothing stands, that the evidence can't tell."""
+    from diagnose.cases import answers_of
     from diagnose.explain import read_case, rule_base
     from diagnose.render.report import INSUFFICIENT
     from engine.session import assess_parts
 
     base = rule_base()
     for file in sorted(one for folder in folders for one in folder.glob("*/case.yaml")):
-        case = yaml.safe_load(file.read_text(encoding="utf-8"))
-        right = {name for key in ("causes", "acceptable", "also") for name in case.get(key) or ()}
+        answers = answers_of(file)
+        right = {*answers.causes, *answers.acceptable, *answers.also}
         found = list(assess_parts(base, read_case([str(file.parent / "evidence")]).parts).findings)
         if found and found[0].cause.cause == INSUFFICIENT:
             yield Row("undecided", 0, INSUFFICIENT in right)

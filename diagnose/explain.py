@@ -117,6 +117,12 @@ def explain(paths: Sequence[str], rule_directories: Sequence[Path] = (), run: in
     """The report on this evidence; without `run`, on the last of each log. Raises InputError and RuleErrors."""
     started = time.perf_counter()
     base, more = base_and_packs(rule_directories)
+    return _report(base, more, paths, run, started)
+
+
+def _report(
+    base: RuleBase, more: tuple[Pack, ...], paths: Sequence[str], run: int | None, started: float
+) -> Report:
     case = read_case(paths, run)
     diagnosis = assess_parts(base, case.parts)
     faults = [one for one in diagnosis.findings if one.cause.kind == "fault" and stands(one)]
@@ -148,13 +154,14 @@ def asked_about(
 
     Raises InputError where there is no such cause, and what `explain` raises.
     """
-    base, _ = base_and_packs(rule_directories)
+    started = time.perf_counter()
+    base, more = base_and_packs(rule_directories)
     if cause not in base.causes:
         from difflib import get_close_matches
 
         near = get_close_matches(cause, base.causes, 1)
         hint = f"did you mean {near[0]}?" if near else "`diagnose rules list` shows all"
         raise InputError(f"expected the id of a cause, found {cause!r}; {hint}")
-    diagnosis = explain(paths, rule_directories, run).diagnosis
+    diagnosis = _report(base, more, paths, run, started).diagnosis
     found = (one for one in (*diagnosis.findings, *diagnosis.weaker) if one.cause.cause == cause)
     return base.causes[cause], next(found, None), diagnosis

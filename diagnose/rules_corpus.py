@@ -1,7 +1,4 @@
-"""Rules against real cases: folders with `case.yaml`, which says what is right, and `evidence/`.
-
-`case.yaml` has `causes` (right first answers) and may have `must_not` (causes that must not be accused).
-"""
+"""Rules against real cases: what they answer, beside what is right."""
 
 from __future__ import annotations
 
@@ -10,8 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
-
+from diagnose.cases import CASE, answers_of
 from diagnose.explain import read_case
 from diagnose.render.report import HEALTHY, STANDING, stands
 from diagnose.rules_examples import ledger_of, run_example
@@ -21,7 +17,6 @@ from kb.errors import InputError
 from kb.rule import Cause, RuleBase
 
 ACCUSES = 0.5
-CASE = "case.yaml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +57,8 @@ def corpus_runs(base: RuleBase, directory: Path, ids: Collection[str] | None = N
 
 def _run(base: RuleBase, folder: Path) -> CaseRun:
     started = time.perf_counter()
-    expected, must_not = _right(folder / CASE)
+    answers = answers_of(folder / CASE)
+    expected, must_not = answers.causes, answers.must_not
     diagnosis = assess_parts(base, read_case([str(folder / "evidence")]).parts)
     got = diagnosis.findings[0].cause.cause if diagnosis.findings else HEALTHY
     accused = tuple(
@@ -73,17 +69,6 @@ def _run(base: RuleBase, folder: Path) -> CaseRun:
     wrong = got not in expected or bool(accused)
     told = tuple(_told(base, diagnosis, expected, got)) if wrong else ()
     return CaseRun(folder.name, expected, got, accused, told, time.perf_counter() - started)
-
-
-def _right(file: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    try:
-        spec = yaml.safe_load(file.read_text(encoding="utf-8"))
-        causes, must_not = tuple(spec["causes"]), tuple(spec.get("must_not") or ())
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError, AttributeError):
-        causes, must_not = (), ()
-    if not causes or not all(isinstance(one, str) for one in (*causes, *must_not)):
-        raise InputError(f"{file}: expected `causes: [id, …]`, the right answers of this case")
-    return causes, must_not
 
 
 def _told(base: RuleBase, diagnosis: Diagnosis, expected: Sequence[str], got: str) -> Iterator[str]:

@@ -6,10 +6,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from diagnose.cases import CASE, answers_of
 from diagnose.codes_coverage import Code, code_rows
 from diagnose.rules_mechanisms import mechanisms
 from kb.errors import InputError
-from kb.strict_yaml import read_yaml
 from kb.vocabulary import vocabulary
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 COME_OUT = frozenset({"confirmed", "likely"})
 FEWEST_LOOK_ALIKES = 2
-CASE = "case.yaml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,15 +121,8 @@ def cases_of(corpus: Path) -> Mapping[str, Sequence[str]]:
     files = sorted(corpus.rglob(CASE))
     if not files:
         raise InputError(f"{corpus}: expected case folders (NAME/{CASE}), found none")
-    return {str(file.parent.relative_to(corpus)): _answers(file) for file in files}
-
-
-def _answers(file: Path) -> list[str]:
-    document, errors = read_yaml(file.read_text(encoding="utf-8"), str(file))
-    if document is None or errors or not isinstance(document.value, dict):
-        raise InputError(f"{file}: {errors[0] if errors else 'expected a mapping with `causes`'}")
-    lists = [document.value.get(key) or [] for key in ("causes", "also")]
-    return [str(cause) for answers in lists if isinstance(answers, list) for cause in answers]
+    answers = {str(file.parent.relative_to(corpus)): answers_of(file) for file in files}
+    return {name: (*one.causes, *one.also) for name, one in answers.items()}
 
 
 def _unaccounted(rows: Sequence[CauseRow], codes: Sequence[Code]) -> Iterator[str]:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import io
 import json
 import lzma
 import os
 import tarfile
 import tempfile
-import zipfile
 from pathlib import Path
 
 import pytest
 import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from packed import tarred, zipped
 
 from collectors import content as contents_module
 from collectors import room
@@ -24,26 +23,6 @@ from collectors.open import Opened, open_evidence
 from collectors.room import MOST_LEVELS
 from kb.errors import InputError
 from kb.evidence import Unread
-
-
-def tar(files: dict[str, bytes], *more: tarfile.TarInfo) -> bytes:
-    raw = io.BytesIO()
-    with tarfile.open(fileobj=raw, mode="w") as archive:
-        for name, content in files.items():
-            member = tarfile.TarInfo(name)
-            member.size = len(content)
-            archive.addfile(member, io.BytesIO(content))
-        for member in more:
-            archive.addfile(member)
-    return raw.getvalue()
-
-
-def zipped(files: dict[str, bytes]) -> bytes:
-    raw = io.BytesIO()
-    with zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
-    return raw.getvalue()
 
 
 def link(name: str, target: str) -> tarfile.TarInfo:
@@ -70,14 +49,14 @@ def texts(result: Opened) -> dict[str, bytes]:
 
 TWO = {"var/log/kern.log": b"kernel\n", "uptime": b"up\n"}
 PACKED = {
-    "host.tar": tar(TWO),
-    "host.tar.gz": gzip.compress(tar(TWO)),
-    "host.tgz": gzip.compress(tar(TWO)),
-    "host.tar.xz": lzma.compress(tar(TWO)),
-    "host.tar.bz2": bz2.compress(tar(TWO)),
-    "host.tar.zst": zstd(tar(TWO)),
+    "host.tar": tarred(TWO),
+    "host.tar.gz": gzip.compress(tarred(TWO)),
+    "host.tgz": gzip.compress(tarred(TWO)),
+    "host.tar.xz": lzma.compress(tarred(TWO)),
+    "host.tar.bz2": bz2.compress(tarred(TWO)),
+    "host.tar.zst": zstd(tarred(TWO)),
     "host.zip": zipped(TWO),
-    "no suffix": gzip.compress(tar(TWO)),
+    "no suffix": gzip.compress(tarred(TWO)),
 }
 
 
@@ -90,7 +69,7 @@ def test_an_archive_is_read_wherever_it_lies(tmp_path, name, around):
         result = opened(tmp_path, files)
     else:
         path = tmp_path / "outer"
-        path.write_bytes(zipped(files) if around == "zip" else gzip.compress(tar(files)))
+        path.write_bytes(zipped(files) if around == "zip" else gzip.compress(tarred(files)))
         result = open_evidence([str(path)])
 
     assert texts(result) == {
@@ -103,7 +82,7 @@ def test_an_archive_is_read_wherever_it_lies(tmp_path, name, around):
 
 def test_archives_within_archives_within_archives(tmp_path):
     """A ticket with a sosreport in which old logs are compressed; each path leads to its file."""
-    report = lzma.compress(tar({"sos/var/log/kern.log.2.gz": gzip.compress(b"old\n"), "sos/uptime": b"up\n"}))
+    report = lzma.compress(tarred({"sos/var/log/kern.log.2.gz": gzip.compress(b"old\n"), "sos/uptime": b"up\n"}))
 
     result = opened(tmp_path, {"a/ticket.zip": zipped({"node-7/sos.tar.xz": report, "b.log.gz": b"no gzip\n"})})
 
@@ -141,7 +120,7 @@ def test_bundles_in_a_folder_are_bundles(tmp_path):
     packed = {}
     for node in ("n1", "n2"):
         listed = {"schema": "diagnose.bundle/1", "host": node, "artifacts": [{"path": "a", "command": [node]}]}
-        packed[f"{node}.tar.zst"] = zstd(tar({"b/manifest.json": json.dumps(listed).encode(), "b/a": b"x"}))
+        packed[f"{node}.tar.zst"] = zstd(tarred({"b/manifest.json": json.dumps(listed).encode(), "b/a": b"x"}))
 
     result = opened(tmp_path, packed)
 
@@ -166,7 +145,7 @@ def nest(levels: int) -> bytes:
     """A text that is packed so many times."""
     content = b"deep"
     for level in range(levels):
-        content = zipped({"x": content}) if level % 2 else gzip.compress(tar({"x": content}))
+        content = zipped({"x": content}) if level % 2 else gzip.compress(tarred({"x": content}))
     return content
 
 
@@ -196,7 +175,7 @@ def test_what_is_compressed_too_often_is_told(tmp_path, pack):
 
 def test_names_and_links_that_lead_outside_are_told_at_any_level(tmp_path):
     """None of them is followed; a link that leads round in a circle does not keep us busy."""
-    inner = tar(
+    inner = tarred(
         {"/etc/passwd": b"p", "../../up": b"u", "good": b"g"}, link("round", "."), link("l", "/etc/shadow")
     )
 
@@ -225,13 +204,13 @@ def test_a_folder_that_is_linked_into_itself_is_walked_once(tmp_path):
 def test_a_damaged_archive_gives_what_is_there_and_is_told_by_its_path(tmp_path):
     """The others are whole."""
     lines = "".join(f"line {number} {number * 7919 % 10007}\n" for number in range(4000)).encode()
-    whole = gzip.compress(tar({"a.log": b"first", "b.log": lines}))
+    whole = gzip.compress(tarred({"a.log": b"first", "b.log": lines}))
 
     result = opened(
         tmp_path,
         {
             "cut.tar.gz": whole[:-2000],
-            "o.zip": zipped({"in.tar": tar({"a": b"x" * 600, "b": lines})[:9000], "c": b"c"}),
+            "o.zip": zipped({"in.tar": tarred({"a": b"x" * 600, "b": lines})[:9000], "c": b"c"}),
             "p.zip": zipped(TWO)[:-30],
             "z.log": b"z",
         },
@@ -271,9 +250,9 @@ def test_what_is_packed_in_a_way_that_is_not_known_says_what_to_do(tmp_path, kin
 def test_the_number_of_files_is_limited_for_all_levels_together(tmp_path, monkeypatch):
     """Files of the folder go first; where it ends is told."""
     monkeypatch.setattr(room, "MOST_FILES", 6)
-    inner = tar(dict.fromkeys("xyz", b"1"))
+    inner = tarred(dict.fromkeys("xyz", b"1"))
 
-    result = opened(tmp_path, {"a.tar": tar({"in.tar": inner, "w": b"2"}), "b": b"3", "c": b"4"})
+    result = opened(tmp_path, {"a.tar": tarred({"in.tar": inner, "w": b"2"}), "b": b"3", "c": b"4"})
 
     assert texts(result) == {"a.tar/in.tar/x": b"1", "a.tar/w": b"2", "b": b"3", "c": b"4"}
     assert [(one.what, one.reason) for one in result.unread] == [("a.tar/in.tar/y", "truncated")]
@@ -326,7 +305,7 @@ def test_many_small_bombs_share_what_one_may(tmp_path, monkeypatch):
     log = b"".join(b"a line of a log, and its number %d\n" % number for number in range(50_000))
     fair = 200 * sum(map(len, bombs.values()))
 
-    result = opened(tmp_path, {**bombs, "z.tar.gz": gzip.compress(tar({"z.log": log}))})
+    result = opened(tmp_path, {**bombs, "z.tar.gz": gzip.compress(tarred({"z.log": log}))})
 
     assert sum(sizes) <= fair + 3_000_000 + 2 * len(log)
     assert texts(result)["z.tar.gz/z.log"] == log
@@ -350,7 +329,7 @@ def test_refusals_are_counted_where_they_are_many(tmp_path):
     """Twenty are told one by one, and the rest in one line."""
     links = [link(f"l{number}", "x") for number in range(50)]
 
-    result = opened(tmp_path, {"a.tar": tar({"a": b"1"}, *links)})
+    result = opened(tmp_path, {"a.tar": tarred({"a": b"1"}, *links)})
 
     assert len(result.unread) == 21
     assert result.unread[0].what == "a.tar/l0"
@@ -366,7 +345,7 @@ def test_nothing_gets_a_name_on_disk(tmp_path, monkeypatch):
     before = sorted(tmp_path.rglob("*"))
     names = {f"{letter}.log": letter.encode() * size for letter, size in (("a", 900), ("b", 900), ("c", 70_000))}
 
-    (tmp_path / "t.zip").write_bytes(zipped({"in.zip": zipped(names), "d.tar.gz": gzip.compress(tar(names))}))
+    (tmp_path / "t.zip").write_bytes(zipped({"in.zip": zipped(names), "d.tar.gz": gzip.compress(tarred(names))}))
     result = open_evidence([str(tmp_path / "t.zip")])
 
     assert texts(result) == {
@@ -384,9 +363,9 @@ TREES = st.recursive(
     max_leaves=8,
 )
 PACKERS = {
-    "tar": tar,
-    "tar.gz": lambda files: gzip.compress(tar(files)),
-    "tar.zst": lambda files: zstd(tar(files)),
+    "tar": tarred,
+    "tar.gz": lambda files: gzip.compress(tarred(files)),
+    "tar.zst": lambda files: zstd(tarred(files)),
     "zip": zipped,
 }
 

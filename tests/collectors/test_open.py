@@ -8,14 +8,13 @@ import json
 import os
 import random
 import sys
-import tarfile
-import zipfile
 from pathlib import Path
 
 import pytest
 import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from packed import tarred, zipped
 
 from collectors import archives, room
 from collectors import open as opening
@@ -33,24 +32,6 @@ def lay(folder: Path, files: dict[str, bytes]) -> Path:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
     return folder
-
-
-def tarred(files: dict[str, bytes]) -> bytes:
-    raw = io.BytesIO()
-    with tarfile.open(fileobj=raw, mode="w") as archive:
-        for name, content in files.items():
-            member = tarfile.TarInfo(name)
-            member.size = len(content)
-            archive.addfile(member, io.BytesIO(content))
-    return raw.getvalue()
-
-
-def zipped(files: dict[str, bytes]) -> bytes:
-    raw = io.BytesIO()
-    with zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
-    return raw.getvalue()
 
 
 def contents(opened: Opened) -> dict[str, bytes]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from engine.result import Diagnosis, Finding, LedgerLine
+from engine.result import Diagnosis, Finding, Hypothesis, LedgerLine
 from engine.session import assess
+from engine.weigh import CONCLUSIVE
 from kb.evidence import Looked, Observed, Reading, Source
 from kb.facts import Fact
 from kb.facts.framework import PortConflict
-from kb.rule import Cause, Probe, RuleBase, SymptomRule
+from kb.rule import Cause, Probe, RuleBase, SymptomRule, Verdict
 
 THING = PortConflict
 """A fact with a number and a text, either of which may be unknown."""
@@ -39,6 +40,20 @@ def cause(name: str = "a.one", **more: Any) -> Cause:
 def clause(when: Any = None, weight: str = "strong", **more: Any) -> dict[str, Any]:
     """The body of a clause."""
     return {**({} if when is None else {"when": when}), "weight": weight, "says": "so it is", **more}
+
+
+CONCLUSIONS = {"confirmed": [1], "ruled-out": [-1], "contradictory": [1, -1]}
+
+
+def proposed(
+    name: str, score: int = 20, verdict: Verdict = "likely", about: str = "machine", **more
+) -> Hypothesis:
+    """A hypothesis of a cause, with the conclusive lines that its verdict wants."""
+    lines = tuple(
+        LedgerLine("c", "for", "true", sign * CONCLUSIVE, conclusive=True, says="")
+        for sign in CONCLUSIONS.get(verdict, ())
+    )
+    return Hypothesis(cause(name, **more), about, {}, lines, -10, score, verdict)
 
 
 def symptom(name: str, when: Any, **more: Any) -> SymptomRule:

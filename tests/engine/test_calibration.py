@@ -6,8 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from byhand import proposed
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from engine.cover import CONFIRMED_SCORE, CURVE_MIDDLE, CURVE_WIDTH, UNDECIDED, stated
+from engine.cover import CONFIRMED_SCORE, CURVE_MIDDLE, CURVE_WIDTH, UNDECIDED, confidence, stated
 from kb.rule import LIKELY
 
 ROOT = Path(__file__).parents[2]
@@ -54,3 +57,52 @@ def test_the_docs_show_the_reliability_of_what_is_said(calibrate, capsys, monkey
 def test_what_is_likely_is_said_with_more_than_a_half_and_what_is_only_possible_with_less():
     """The exit status rests on it."""
     assert stated("likely", LIKELY) > 0.5 > stated("possible", LIKELY - 1)
+
+
+CURVE = [(-30, 0.148), (-14, 0.5), (10, 0.933), (20, 0.977), (30, 0.992)]
+
+
+@pytest.mark.parametrize(("score", "probability"), CURVE)
+def test_the_curve_from_decibans_to_confidence(score, probability):
+    """One curve for all that is likely."""
+    assert confidence(proposed("a.one", score)) == pytest.approx(probability, abs=0.001)
+
+
+@pytest.mark.parametrize(
+    ("score", "verdict", "probability"),
+    [
+        (-30, "confirmed", 0.971),
+        (10, "confirmed", 0.971),
+        (35, "confirmed", 0.995),
+        (300, "confirmed", 0.997),
+        (30, "ruled-out", 0.029),
+        (-300, "ruled-out", 0.0),
+        (50, "contradictory", 0.23),
+        (5, "possible", 0.445),
+        (-5, "possible", 0.364),
+        (-20, "unlikely", 0.171),
+    ],
+)
+def test_what_a_verdict_makes_of_the_curve(score, verdict, probability):
+    """Proved is never doubtful, refuted never likely, a contradiction neither, and the possible is held back."""
+    assert confidence(proposed("a.one", score, verdict)) == pytest.approx(probability, abs=0.001)
+
+
+def test_that_the_evidence_cannot_tell_is_given_with_how_often_it_is_so():
+    """Its ledger says what is lacking, not how sure that is."""
+    by_score = [confidence(proposed("state.one", score, fallback=True)) for score in (10, 50)]
+
+    assert by_score == [UNDECIDED, UNDECIDED]
+
+
+@settings(derandomize=True, deadline=None, database=None)
+@given(
+    st.sampled_from(["likely", "confirmed", "ruled-out", "contradictory"]),
+    st.integers(-500, 500),
+    st.integers(0, 500),
+)
+def test_more_evidence_never_lowers_the_confidence(verdict, score, more):
+    """The curve is monotone for each verdict and stays between 0 and 1."""
+    lower, higher = (confidence(proposed("a.one", one, verdict)) for one in (score, score + more))
+
+    assert 0 <= lower <= higher <= 1

@@ -69,6 +69,7 @@ def test_the_first_clause_that_differs_from_an_example_is_named(corpus: Path):
         ("cause: x", "case.yaml: expected `causes: [id, …]`"),
         ("[", "case.yaml: expected `causes: [id, …]`"),
         ("causes: [3]", "case.yaml: expected `causes: [id, …]`"),
+        ("causes: gpu.fell-off-bus", "case.yaml: expected `causes: [id, …]`"),
     ],
 )
 def test_what_is_no_corpus_is_wrong_usage(tmp_path: Path, spec: str | None, message: str):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -30,18 +29,6 @@ def manifest(bundle: Path) -> dict[str, Any]:
 def entries(bundle: Path) -> dict[str, dict[str, Any]]:
     """The entries of the manifest by name; of several with one name the last."""
     return {entry["name"]: entry for entry in manifest(bundle)["artifacts"]}
-
-
-def gone(pid: int) -> bool:
-    """Whether a process runs no more a moment later. Without an init that reaps it may stay a zombie."""
-    for _ in range(200):
-        try:
-            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in {"Z", "X"}:
-                return True
-        except (FileNotFoundError, ProcessLookupError):
-            return True
-        time.sleep(0.01)
-    return False
 
 
 def plant(root: Path, files: dict[str, str]) -> Path:

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from live_support import Tools, entries, gone, manifest, plant
+from live_support import Tools, entries, manifest, plant
+from processes import gone
 
 from collectors.live import SOURCES, collect
 from collectors.live import bundle as bundle_module

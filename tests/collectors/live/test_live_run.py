@@ -12,7 +12,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
-from live_support import Tools, gone
+from live_support import Tools
+from processes import gone
 
 from collectors.live import run as run_module
 from collectors.live.run import STDERR_BYTES, Ran, execute, run

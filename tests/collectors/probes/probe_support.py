@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -78,15 +77,3 @@ class Ran:
             for record in self.ends(name)
             if record.get("wrong")
         }
-
-
-def gone(pid: int) -> bool:
-    """Whether a process runs no more a moment later. Without an init that reaps it may stay a zombie."""
-    for _ in range(200):
-        try:
-            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in {"Z", "X"}:
-                return True
-        except (FileNotFoundError, ProcessLookupError):
-            return True
-        time.sleep(0.01)
-    return False

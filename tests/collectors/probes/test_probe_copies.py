@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from probe_support import SMALL, Ran, gone, needs_torch
+from probe_support import SMALL, Ran, needs_torch
+from processes import gone
 
 pytestmark = needs_torch
 

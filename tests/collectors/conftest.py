@@ -1,0 +1,1 @@
+"""Its folder is where the tests below it find what they share: packed.py and processes.py."""
