@@ -24,8 +24,6 @@ FIRST = 20_000
 RARE = 20
 """Of so many of the first ones it gets the lines around them, too."""
 MOST_PARTS = 4
-CHECKSUM = 0.6
-"""How long the checksum takes, where the search takes 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,14 +129,11 @@ def _sha256(content: Content) -> str:
 
 
 def _borders(content: Content, parts: int) -> list[int]:
-    """Where the parts begin and the last one ends; each begins with a line.
-
-    The core of the last part computes the checksum too, so that this part is smaller, or none at all.
-    """
+    """Where the parts begin and the last one ends; each begins with a line."""
     borders = [0]
     with content.stream() as stream:
         for part in range(1, parts):
-            stream.seek(max(borders[-1], min(content.size, int(content.size * part * (1 + CHECKSUM) / parts))))
+            stream.seek(max(borders[-1], content.size * part // parts))
             at = stream.tell()
             end = stream.read(CHUNK).find(b"\n") + 1
             if end and at + end < content.size:
