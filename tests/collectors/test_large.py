@@ -43,7 +43,6 @@ def by_hand(content: bytes, marker: str, before: int = 0, after: int = 0) -> dic
 @pytest.fixture(params=[1, 3], ids=["one part", "three parts"])
 def parts(request, monkeypatch):
     monkeypatch.setattr(large, "cores", lambda: request.param)
-    monkeypatch.setattr(large, "CHECKSUM", 0)
     return request.param
 
 
