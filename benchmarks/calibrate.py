@@ -1,9 +1,9 @@
 """Fits the curve that turns a ledger into a confidence, and prints its reliability table.
 
 `python benchmarks/calibrate.py` fits the rows of benchmarks/calibration.csv, which engine/cover.py and the table in
-docs/how-it-reasons.md are held to by a test. `python benchmarks/calibrate.py CASES…` first writes these rows anew from
-folders of cases (NAME/case.yaml and NAME/evidence), which must not be cases that rules were written or mended with:
-what a rule was made to answer says nothing about how often it is right.
+docs/how-it-reasons.md are held to by a test. `python benchmarks/calibrate.py CASES…` first adds the rows of folders of
+cases (NAME/case.yaml and NAME/evidence), which must be new: what a rule was written or mended with says nothing about
+how often it is right.
 """
 
 from __future__ import annotations
@@ -100,12 +100,12 @@ def rows_of(folders: Iterable[Path]) -> Iterator[Row]:
 
 
 def main() -> None:
-    """Writes the rows anew where cases are given; prints the fit and the table."""
+    """Adds rows where cases are given; prints the fit and the table."""
     from engine.cover import UNDECIDED, stated
 
     folders = [Path(one) for one in sys.argv[1:]]
     if folders:
-        found = sorted(rows_of(folders), key=astuple)
+        found = sorted([*read_rows(), *rows_of(folders)], key=astuple)
         with ROWS.open("w", encoding="utf-8", newline="") as out:
             write = csv.writer(out, lineterminator="\n")
             write.writerow(field.name for field in fields(Row))
