@@ -147,7 +147,7 @@ def taking(base: RuleBase, readings: Sequence[Reading]) -> dict[Observed, tuple[
     everything = [*readings, *combine(readings)]
     kinds = {one.fact.kind for one in everything if isinstance(one, Observed)}
     causes = {name: cause for name, cause in base.causes.items() if cause.kind == "fault" and _asks(cause, kinds)}
-    diagnosis = assess(base.model_copy(update={"causes": causes}), everything)
+    diagnosis = assess(base.model_copy(update={"causes": causes}), everything, all_causes=False)
     taken: dict[Observed, dict[str, None]] = {}
     for finding in (*diagnosis.findings, *diagnosis.weaker):
         if finding.verdict in TAKEN:

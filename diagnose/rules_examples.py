@@ -69,7 +69,7 @@ def run_example(base: RuleBase, cause: Cause, example: Example, *, engine: str =
 
     if cause.kind == "fault":
         base = base.model_copy(update={"causes": {cause.cause: cause}})
-    diagnosis = assess(base, example_readings(example), engine=engine)
+    diagnosis = assess(base, example_readings(example), engine=engine, all_causes=cause.kind == "state")
     findings = [one for one in (*diagnosis.findings, *diagnosis.weaker) if one.cause.cause == cause.cause]
     best = max(findings, key=lambda one: standing(one.hypothesis), default=None)
     reason = diagnosis.not_applicable.get(cause.cause, "")

@@ -11,7 +11,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from engine.advise import as_of_here, first_tests, next_tests, with_remedies
-from engine.cover import cover
+from engine.cover import cover, with_the_only_one_left
 from engine.coverage import DERIVED
 from engine.passes import Common, Order, Pass, Prepared
 from engine.result import Contradiction, Diagnosis, Finding, Hypothesis, SymptomSeen
@@ -24,15 +24,20 @@ from kb.rule import Cause, RuleBase, SymptomRule
 OUTCOME = "outcome"
 
 
-def assess(base: RuleBase, readings: Iterable[Reading], *, engine: str = "auto") -> Diagnosis:
+def assess(
+    base: RuleBase, readings: Iterable[Reading], *, engine: str = "auto", all_causes: bool = True
+) -> Diagnosis:
     """The diagnosis of this evidence under these rules.
 
-    The order of the readings does not matter. `engine` is `auto`, `durable` or `plain`.
+    The order of the readings does not matter. `engine` is `auto`, `durable` or `plain`. `all_causes` is false for
+    a base of single causes, where one of them being the only one left says nothing for it.
     """
-    return assess_parts(base, {"": readings}, engine=engine)
+    return assess_parts(base, {"": readings}, engine=engine, all_causes=all_causes)
 
 
-def assess_parts(base: RuleBase, parts: Mapping[str, Iterable[Reading]], *, engine: str = "auto") -> Diagnosis:
+def assess_parts(
+    base: RuleBase, parts: Mapping[str, Iterable[Reading]], *, engine: str = "auto", all_causes: bool = True
+) -> Diagnosis:
     """One diagnosis of evidence in several parts, by name: what is in one part only is joined with no other part.
 
     Readings that are in all parts are joined with each. A finding names its part unless it rests on such
@@ -44,7 +49,10 @@ def assess_parts(base: RuleBase, parts: Mapping[str, Iterable[Reading]], *, engi
     weighed = _weigh(base, parts, engine)
     seen, proposed = tuple(weighed.symptoms.values()), weighed.proposed
     matches_of = {_name(hypothesis): matches for hypothesis, matches in proposed.values()}
-    reported, _ = cover([hypothesis for hypothesis, _ in proposed.values()], seen)
+    faults: Sequence[Hypothesis] = [hypothesis for hypothesis, _ in proposed.values()]
+    if all_causes:
+        faults = with_the_only_one_left(faults, seen)
+    reported, _ = cover(faults, seen)
 
     memory = tuple(dict.fromkeys(weighed.observed))
     given = any(isinstance(one.fact, Outcome) for one in memory)  # examples of rules may state it
@@ -53,7 +61,7 @@ def assess_parts(base: RuleBase, parts: Mapping[str, Iterable[Reading]], *, engi
     judged, declined_late = hypotheses(late, last.evidence)
     matches_of |= {_name(hypothesis): last.evidence.matches for hypothesis in judged}
     doubted = {root for one in memory if isinstance(one.fact, Disagreement) for root in one.roots()}
-    reported, weaker = cover((*(hypothesis for hypothesis, _ in proposed.values()), *judged), seen, doubted)
+    reported, weaker = cover((*faults, *judged), seen, doubted)
 
     passes = weighed.passes
     complete = next(iter(passes.values())).evidence.coverage.complete

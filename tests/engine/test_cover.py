@@ -9,7 +9,7 @@ from byhand import proposed, symptom, thing
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.cover import FOLLOWS, confidence, cover
+from engine.cover import FOLLOWS, NEAR, ONLY_ONE_LEFT, confidence, cover, with_the_only_one_left
 from engine.result import Finding, LedgerLine, SymptomSeen
 from kb.evidence import Observed, Source
 
@@ -336,10 +336,10 @@ def test_what_rests_on_a_contradicted_fact_is_less_sure():
     read = Observed(thing(1), Source("a.txt", 1, 1, "line"))
     combined = Observed(thing(2), read.source, (read,))
     line = LedgerLine("c", "for", "true", 20, conclusive=False, says="", evidence=(combined,))
-    sure = proposed("a.b", 20)
+    sure = proposed("a.b", 10)
 
     for one in (replace(sure, bindings={"it": read}), replace(sure, ledger=(line,))):
-        assert confidence(one, {read}) == pytest.approx(confidence(proposed("a.b", 15)))
+        assert confidence(one, {read}) == pytest.approx(confidence(proposed("a.b", 5)))
         assert confidence(one) == confidence(sure) == confidence(sure, {read})
 
 
@@ -352,3 +352,66 @@ def test_what_only_follows_is_hardly_a_root_cause():
         ("a.root", "likely", confidence(root)),
         ("a.follower", "likely", FOLLOWS),
     ]
+
+
+def left(*hypotheses) -> list[str]:
+    """The causes that are likely once what alone is left to explain `seen` counts."""
+    found = with_the_only_one_left(hypotheses, seen("seen"))
+    assert [one.cause for one in found] == [one.cause for one in hypotheses]
+    return [one.cause.cause for one in found if one.verdict == "likely"]
+
+
+def test_what_alone_is_left_to_explain_what_is_seen_is_likely():
+    """With a line of its ledger that says so; of one cause, about each subject."""
+    one = proposed("a.one", 0, "possible", explains=["seen"])
+    other = proposed("a.one", 5, "possible", about="GPU 1", explains=["seen"])
+    promoted, second = with_the_only_one_left([one, other], seen("seen"))
+
+    assert (promoted.verdict, promoted.score, promoted.ledger[-1].decibans) == (
+        "likely",
+        ONLY_ONE_LEFT,
+        ONLY_ONE_LEFT,
+    )
+    assert promoted.ledger[-1].clause == "nothing-else-explains-it"
+    assert (second.verdict, second.score) == ("likely", 5 + ONLY_ONE_LEFT)
+
+
+AGAINST = LedgerLine("c", "against", "true", -5, conclusive=False, says="")
+NOT_LEFT = {
+    "its evidence does not make up for its prior": [proposed("a.one", -1, "possible", explains=["seen"])],
+    "it explains nothing that is seen": [proposed("a.one", 0, "possible", explains=["other"])],
+    "something speaks against it": [
+        replace(proposed("a.one", 5, "possible", explains=["seen"]), ledger=(AGAINST,))
+    ],
+    "another possible fault is near": [
+        proposed("a.one", 5, "possible", explains=["seen"]),
+        proposed("a.two", 5 - NEAR + 1, "possible"),
+    ],
+    "a state explains it as well": [
+        proposed("a.one", 5, "possible", explains=["seen"]),
+        proposed("state.one", 5, "possible", explains=["seen"]),
+    ],
+    "it is a state": [proposed("state.one", 5, "possible", explains=["seen"])],
+}
+
+
+@pytest.mark.parametrize("hypotheses", NOT_LEFT.values(), ids=NOT_LEFT)
+def test_what_is_not_the_only_one_left_stays_possible(hypotheses):
+    """Nobody is accused for want of others."""
+    assert left(*hypotheses) == []
+
+
+def test_where_a_fault_is_likely_nothing_else_becomes_so():
+    """There is an explanation already."""
+    assert left(proposed("a.one", 5, "possible", explains=["seen"]), proposed("a.two", 10)) == ["a.two"]
+
+
+@pytest.mark.parametrize(
+    "other", [("a.two", NEAR), ("state.one", 0)], ids=["far behind", "a state of something else"]
+)
+def test_what_is_no_rival_does_not_keep_it_from_being_the_only_one(other):
+    """A fault that is far behind, and a state that explains nothing of it."""
+    name, behind = other
+    one = proposed("a.one", 5, "possible", explains=["seen"])
+
+    assert left(one, proposed(name, 5 - behind, "possible")) == ["a.one"]
