@@ -20,8 +20,8 @@ CURVE_MIDDLE = -3
 CURVE_WIDTH = 10
 """In decibans; benchmarks/calibrate.py fits them, and the two below, to cases that no rule was made with."""
 CONFIRMED_SCORE = 12
-"""What is proved counts so much, and what is refuted the mirror of it: the curve makes 0.97 and 0.03 of them. No sum
-counts more: new cases have not shown anything to be surer."""
+"""What is proved counts so much, and what is refuted the mirror of it: the curve makes 0.97 and 0.03 of them. No
+sum counts more: new cases have not shown anything to be surer."""
 UNDECIDED = 0.19
 """How often it is true that nobody could tell from the evidence, where we can't."""
 CONTRADICTORY_SCORE = -8
