@@ -4,7 +4,7 @@
     access("/dev/nvidiactl", R_OK|W_OK)     = -1 EPERM (Operation not permitted)
 
 Follows access(2) as strace prints it, which is the form of our own listing. The kernel asks mode and owner
-(EACCES) and then the device cgroup (EPERM), as it would at opening. Other system calls and other files give nothing.
+(EACCES) and then the device cgroup (EPERM), as it would at opening. Other calls and files give nothing.
 """
 
 from __future__ import annotations

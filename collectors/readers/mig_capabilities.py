@@ -3,8 +3,8 @@
     -r--r--r-- 1 root root 0 Mar  9 12:02 /proc/driver/nvidia/capabilities/gpu0/mig/gi7/access
     -r--r--r-- 1 root root 0 Mar  9 12:02 /proc/driver/nvidia/capabilities/gpu0/mig/gi7/ci0/access
 
-Follows drivers 450 to 610. The number in `gpu0` is that of its device file, which need not be nvidia-smi's, so that
-no GPU is named. The table `mig-minors` lists instances that could be, and gives nothing.
+Follows drivers 450 to 610. The number in `gpu0` is that of its device file, which need not be nvidia-smi's, so
+that no GPU is named. The table `mig-minors` lists instances that could be, and gives nothing.
 """
 
 from __future__ import annotations

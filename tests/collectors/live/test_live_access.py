@@ -25,7 +25,7 @@ CONTROLLER = Path("/sys/fs/cgroup/devices")
 def nobody_listens(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What the listing reports to the parent of a step, of which there is none here."""
     notes: list[str] = []
-    monkeypatch.setattr("collectors.live.access.report", lambda note: notes.append(note))
+    monkeypatch.setattr("collectors.live.access.report", lambda *, note: notes.append(note))
     return notes
 
 
@@ -78,7 +78,7 @@ def test_without_device_files_there_is_nothing_to_ask(tmp_path: Path) -> None:
 
 @pytest.fixture
 def denied(tmp_path: Path) -> Iterator[tuple[Path, Path]]:
-    """A root with a device that a cgroup refuses, and the list of that cgroup's tasks; where the kernel lets us."""
+    """A root with a device that a cgroup refuses, and that cgroup's list of tasks; where the kernel lets us."""
     group, node = CONTROLLER / f"diagnose-test-{os.getpid()}", root_with(tmp_path) / "dev" / "nvidia0"
     try:
         group.mkdir()
