@@ -114,7 +114,7 @@ def _end_of(
 def _as_far_as_it_goes(
     bundle: Bundle, probe: Probe, journal: Journal, how: Conduct, stop: Callable[[], bool]
 ) -> _End:
-    """Runs a probe, and again without the GPUs of a pair that stopped it; the first end, and what came after it."""
+    """Runs a probe, and again without the GPUs of a pair that stopped it; the first end, and what came after."""
     until = time.monotonic() + probe.deadline_s
     asked = {"start_s": probe.start_s, "step_s": probe.step_s, **probe.options, **how.more}
     ends: list[_End] = []

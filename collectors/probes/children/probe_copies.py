@@ -1,8 +1,8 @@
 """Copies between every ordered pair of GPUs, each checked element by element.
 
 The ways go from the harmless to the one that is under suspicion, so that what a pair can do through the host is
-known before a copy between peers may hang. After a pair that hung another process goes on: `without` its GPUs, and of
-the way that hung with the pairs that come `after` it.
+known before a copy between peers may hang. After a pair that hung another process goes on: `without` its GPUs, and
+of the way that hung with the pairs that come `after` it.
 """
 
 from __future__ import annotations

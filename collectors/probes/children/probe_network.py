@@ -8,6 +8,7 @@ import os
 import socket
 import struct
 import time
+from pathlib import Path
 from typing import Any
 
 from probe_journal import Journal
@@ -74,8 +75,7 @@ def _addresses6() -> list[tuple[str, str]]:
     """Each interface with an IPv6 address, one of the link alone as `fe80::1%eth0`; none without IPv6."""
     found = []
     try:
-        with open(INET6, encoding="ascii") as file:
-            lines = [line.split() for line in file]
+        lines = [line.split() for line in Path(INET6).read_text(encoding="ascii").splitlines()]
     except OSError:
         return []
     for digits, _, _, scope, flags, name in lines:

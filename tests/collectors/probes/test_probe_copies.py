@@ -98,7 +98,7 @@ def test_a_copy_that_crashes_is_named_by_pair_and_step(tmp_path, way):
 
 @pytest.mark.parametrize("kind", ["hang", "crash", "error"])
 def test_after_a_pair_that_stops_it_the_others_are_tried_without_its_gpus(tmp_path, kind):
-    """A new process, from which both are hidden, takes the later pairs of that way, and all of the ways after it."""
+    """A new process, from which both are hidden, takes the later pairs of that way and all of the next ways."""
     fault = {"kind": kind, "way": "copy", "pair": [0, 2]}
     ran = Ran(tmp_path, "p2p", **{**SMALL, "devices": 4}, fault=fault, ways=["host", "copy", "kernel"], step_s=4.0)
     records = ran.journal("p2p")
