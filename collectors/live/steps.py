@@ -98,7 +98,7 @@ class Site:
         ran = run(work, listed.extend, deadline_s=limit_s, stop=self.stop)
         outcome, _, error = judge(ran, is_command=False, wrote=bool(listed))
         if outcome == "ok" and not listed:
-            more = f" or {len(patterns) - _SHOWN} more patterns" if len(patterns) > _SHOWN else ""
+            more = f" and {len(patterns) - _SHOWN} more" if len(patterns) > _SHOWN else ""
             outcome, error = "absent", f"nothing matches {' '.join(patterns[:_SHOWN])}{more}"
         if outcome != "ok":
             self.add(Entry(source.name, outcome=outcome, error=error))

@@ -205,6 +205,31 @@ def test_a_hanging_nvidia_smi_costs_only_itself(out: Path, tools: Tools) -> None
     }
 
 
+def test_after_one_tool_hung_no_other_takes_all_the_time(out: Path, tools: Tools) -> None:
+    """The next gets a share of what is left, so that the one after it has its turn."""
+    tools.add("stands", "sleep 60")
+    tools.add("stands-too", "sleep 60")
+
+    take(
+        out, row("one", "stands", deadline_s=0.4), row("two", "stands-too"), row("three", "uname"), deadline_s=3.0
+    )
+
+    found = entries(out)
+    assert [found[name]["outcome"] for name in ("one", "two", "three")] == ["timed-out", "timed-out", "ok"]
+
+
+def test_files_are_read_though_tools_have_spent_their_time(out: Path, tools: Tools) -> None:
+    """Of what is kept for the last; a tool gets nothing of that."""
+    tools.add("stands", "sleep 60")
+    version = Source("version", File("/proc/version"))
+
+    take(out, row("one", "stands"), version, row("two", "uname"), row("three", "uname", last=True), deadline_s=3.0)
+
+    found = entries(out)
+    assert [found[name]["outcome"] for name in ("one", "version", "three")] == ["timed-out", "ok", "ok"]
+    assert found["two"]["error"].endswith("but for what is kept for the last")
+
+
 def test_no_step_starts_after_the_deadline_of_the_run(out: Path) -> None:
     """The bundle is written all the same, with an entry for each source."""
     take(out, row("one", "uname"), Source("two", File("/proc/version")), deadline_s=0.0)
