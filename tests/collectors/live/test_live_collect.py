@@ -445,3 +445,29 @@ def test_the_default_name_is_safe_and_in_utc(host: str, expected: str) -> None:
     when = datetime(2026, 3, 9, 13, 2, 11, tzinfo=timezone(timedelta(hours=1)))
 
     assert expected == default_name(host, when)
+
+
+PROMISED = (
+    *("/proc/driver/nvidia/version", "/proc/driver/nvidia/gpus/*/information", "/proc/driver/nvidia-nvswitch/"),
+    *("/proc/driver/nvidia/capabilities/", "/sys/kernel/iommu_groups/", "/sys/bus/pci/devices/*/config"),
+    *("/sys/module/nvidia*/srcversion", "/lib/modules/*/build", "/var/log/apt/history.log", "/var/log/dpkg.log"),
+    *(
+        "/var/log/dnf.rpm.log",
+        "/proc/devices",
+        "/dev/nvidia*",
+        "/sys/fs/cgroup/devices/devices.list",
+        "DeviceAllow",
+    ),
+    *("bpftool cgroup tree", "/proc/self/limits", "/dev/shm", "/sys/kernel/mm/hugepages/", "numactl --hardware"),
+    *("ip addr", "ip route", "/sys/class/infiniband/", "show_gids", "/etc/nccl.conf", "sitecustomize.py"),
+    *("usercustomize.py", "/etc/cdi/", "/etc/docker/daemon.json", "/etc/nvidia-container-runtime/config.toml"),
+    *("fabricmanager.cfg", "/etc/nvidia-imex/", "nvidia-fabricmanager", "nvidia-persistenced", "nvidia-imex"),
+    *("/run/reboot-required", "nvidia-smi -q", "py-spy", "/var/log/nvidia-installer.log"),
+)
+
+
+def test_the_table_has_what_is_promised() -> None:
+    """Each kind of evidence is named by a row: as a path, a command, or a command that shows the same."""
+    rows = " ".join(f"{source.name} {source.how}" for source in SOURCES).replace("', '", " ")
+
+    assert [what for what in PROMISED if what not in rows] == []
