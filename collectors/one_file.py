@@ -15,7 +15,13 @@ from pathlib import Path
 
 NAME = "diagnose-collect.pyz"
 PACKAGES = ("collectors/live", "collectors/redact")
-MODULES = ("collectors/__init__.py", "collectors/taking.py", "collectors/pack.py", "collectors/standalone.py")
+MODULES = (
+    "collectors/__init__.py",
+    "collectors/taking.py",
+    "collectors/beside.py",
+    "collectors/pack.py",
+    "collectors/standalone.py",
+)
 SMALL = "collectors/small_dataclasses.py"
 _OLDEST = (1980, 1, 1, 0, 0, 0)
 _DATA = ("dataclass", "NamedTuple")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -221,11 +221,12 @@ def _assembled(opened: Opened, pieces: Iterable[Piece], limits: Limits) -> Opene
     opened.pieces = read
     manifests = [piece for piece in read if piece.path.rsplit("/", 1)[-1] == MANIFEST]
     bundles = {piece.path.removesuffix(MANIFEST): bundle for piece in manifests if (bundle := _manifest(piece))}
-    known = {}
+    known, of_root = {}, {}
     for base, bundle in bundles.items():
         opened.inputs = [replace(one, kind="bundle", host=one.host or bundle.host) for one in opened.inputs]
         for artifact in bundle.artifacts:
-            known[base + (artifact.path or f"({artifact.name or artifact.file})")] = artifact
+            path = base + (artifact.path or f"({artifact.name or artifact.file})")
+            known[path], of_root[path] = artifact, bundle.uid == 0
     for piece in read:
         if piece.path.endswith(MANIFEST) and piece.path.removesuffix(MANIFEST) in bundles:
             continue
@@ -235,7 +236,9 @@ def _assembled(opened: Opened, pieces: Iterable[Piece], limits: Limits) -> Opene
     origins = {piece.origin for piece in read}
     for path, artifact in known.items():
         if path not in origins:
-            _add_missing(opened, path, artifact)
+            _add_missing(opened, path, artifact, as_root=of_root.get(path, False))
+    programs = {artifact.command[0] for artifact in known.values() if artifact.command}
+    opened.unread[:] = _of_one_program(opened.unread, programs)
     return opened
 
 
@@ -262,7 +265,7 @@ def _command(artifact: Artifact | None) -> str | None:
     return f"cat {artifact.file}" if artifact.file else None
 
 
-def _add_missing(opened: Opened, path: str, artifact: Artifact) -> None:
+def _add_missing(opened: Opened, path: str, artifact: Artifact, *, as_root: bool) -> None:
     """A piece that the collector looked for and did not get: what a shell would say, or a line in `unread`."""
     if artifact.outcome == "skipped" and (artifact.error or "").startswith("not needed"):
         return
@@ -278,5 +281,18 @@ def _add_missing(opened: Opened, path: str, artifact: Artifact) -> None:
         opened.unread.append(Unread(what, reason, artifact.error or f"the collector says: {why}"))
         return
     if artifact.outcome == "no-permission":
-        opened.unread.append(Unread(what, "no-permission", "collect again as root to have it"))
+        advice = "it is kept even from root here" if as_root else "collect again as root to have it"
+        opened.unread.append(Unread(what, "no-permission", advice))
     opened.files.append(File(path, Content(text.encode()), command))
+
+
+def _of_one_program(unread: Sequence[Unread], programs: Set[str]) -> list[Unread]:
+    """What is unread, the commands of one program that failed for one reason as one."""
+    groups: dict[tuple[str, str, str], list[Unread]] = {}
+    for one in unread:
+        program = one.what.partition(" ")[0]
+        groups.setdefault((program if program in programs else one.what, one.reason, one.consequence), []).append(
+            one
+        )
+    more = {key: f" (and {len(group) - 1} more of {key[0]})" for key, group in groups.items() if len(group) > 1}
+    return [replace(group[0], what=group[0].what + more.get(key, "")) for key, group in groups.items()]

@@ -42,6 +42,8 @@ class Bundle(BaseModel):
     host: str | None = None
     view: str | None = None
     """Whose files were read: this system's, or those of another root, such as a host's in a container."""
+    uid: int | None = None
+    """Of the user who collected it; 0 is root."""
     started: str | None = None
     finished: str | None = None
     artifacts: tuple[Artifact, ...] = ()

@@ -1,4 +1,4 @@
-"""Six machines, collected as their users would do it and explained from the bundle alone.
+"""Nine machines, collected as their users would do it and explained from the bundle alone.
 
 What each machine suffers from, and what must be said of it, stands in its expected.yaml.
 """

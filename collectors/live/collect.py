@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from collectors.live.bundle import MAX_BYTES, Bundle, Entry, Outcome
-from collectors.live.source import Command, Pythons, PythonStacks, Source
+from collectors.live.source import Command, File, Files, Listing, Pythons, PythonStacks, Source
 from collectors.live.sources import SOURCES
 from collectors.live.steps import Site, one_line
 from collectors.live.system import host_name
@@ -31,6 +31,10 @@ _FINISH_S = 4.0
 """Kept for ending a step that hangs, and for writing the bundle."""
 _KEPT_S = 20.0
 """Kept for the sources that are taken last, which tell most, where those before them hang."""
+_SHARE, _LEAST_S = 4, 1.0
+"""Of the time that is left, what a tool gets after another one has hung, and what it gets at least."""
+_FILE_S = 1.0
+"""What a row of files gets of the time that is kept."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +158,7 @@ class _Course:
         reason = self._needless(source)
         if reason is None:
             self._wait(source)
-        left_s = self.until - time.monotonic() - (0.0 if source.last else self.kept_s)
+        left_s = self._left_s(source)
         if self.asked_to_end:
             self._mark(source, len(self.bundle.entries), "interrupted", "not started")
         elif reason is not None or left_s <= 0:
@@ -164,6 +168,20 @@ class _Course:
             self._mark(source, len(self.bundle.entries), "skipped", reason)
         else:
             self._start(source, min(source.deadline_s, left_s))
+
+    def _left_s(self, source: Source) -> float:
+        """How long the source may take at most; not positive where there is no time for it.
+
+        Where a tool has hung others may too, and none of them gets more than a share of what is left. Files take
+        next to no time: where tools have spent theirs, some of what is kept is for them.
+        """
+        left_s = self.until - time.monotonic()
+        if source.last:
+            return left_s
+        if isinstance(source.how, (File, Files, Listing)):
+            return max(left_s - self.kept_s, min(left_s - self.kept_s / 2, _FILE_S))
+        left_s -= self.kept_s
+        return min(left_s, max(left_s / _SHARE, _LEAST_S)) if self.hung else left_s
 
     def _start(self, source: Source, limit_s: float) -> None:
         """Takes the source, and remembers what others need to know of it."""

@@ -136,7 +136,6 @@ KERNEL_SETTINGS = (
     "/sys/kernel/mm/hugepages/hugepages-*/nr_hugepages",
 )
 
-# Not of /proc/driver/nvidia/capabilities, which names hundreds of instances that could be.
 NVIDIA_PROC = (
     *(f"/proc/driver/nvidia/{name}" for name in ("registry", "suspend", "warnings/*", "patches/*")),
     "/proc/driver/nvidia/gpus/*/[!i]*",
@@ -148,7 +147,33 @@ NVIDIA_PROC = (
     "/proc/driver/nvidia-uvm/*",
 )
 
-KERNEL_HEADERS = ("/lib/modules/*/build", "/usr/src/linux-headers-*", "/usr/src/kernels/*")
+# Not mig-minors, which names hundreds of instances that could be.
+CAPABILITIES = (
+    "/proc/driver/nvidia/capabilities/*",
+    "/proc/driver/nvidia/capabilities/gpu*/mig/gi*/access",
+    "/proc/driver/nvidia/capabilities/gpu*/mig/gi*/ci*/access",
+)
+
+FABRIC_SETTINGS = (
+    "/usr/share/nvidia/nvswitch/fabricmanager.cfg",
+    "/etc/nvidia-fabricmanager/*.cfg",
+    "/etc/fabricmanager.cfg",
+    "/etc/nvidia-imex/*.cfg",
+    "/etc/default/nvidia-*",
+)
+
+SERVICE_UNITS = tuple(
+    f"{folder}/nvidia-{name}.service{more}"
+    for folder in ("/usr/lib/systemd/system", "/etc/systemd/system")
+    for name in ("persistenced", "fabricmanager", "imex")
+    for more in ("", ".d/*.conf")
+)
+
+REBOOT_REQUIRED = ("/run/reboot-required", "/run/reboot-required.pkgs")
+
+CONTAINER_UNITS = "docker-*.scope cri-containerd-*.scope crio-*.scope libpod-*.scope"
+
+KERNEL_HEADERS = ("/lib/modules/*", "/lib/modules/*/build", "/usr/src/linux-headers-*", "/usr/src/kernels/*")
 
 DEVICE_RULES = ("/sys/fs/cgroup/devices/devices.list", "/etc/pve/lxc/*.conf", "/var/lib/lxc/*/config")
 

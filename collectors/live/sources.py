@@ -10,6 +10,7 @@ import os
 from dataclasses import replace
 
 from collectors.live import places
+from collectors.live.access import device_access
 from collectors.live.acs import pci_acs
 from collectors.live.listings import boot_time, environment, init_environment, iommu_groups, pci_devices
 from collectors.live.ls import list_files, list_libraries, list_targets
@@ -80,6 +81,8 @@ _PROC_AND_SYS = (
     values_row("nvidia-parameters", places.MODULE_PARAMETERS),
     files_row("nvidia-gpus", "/proc/driver/nvidia/gpus/*/information"),
     files_row("nvidia-proc", *places.NVIDIA_PROC, cap_bytes=64 * KIB),
+    ls_row("nvswitches", "/proc/driver/nvidia-nvswitch/devices/*"),
+    ls_row("nvidia-capabilities", *places.CAPABILITIES),
     listing_row("pci-nvidia", "grep -sH ^ /sys/bus/pci/devices/*/*", pci_devices),
     listing_row("pci-acs", "cat /sys/bus/pci/devices/*/config", pci_acs),
 )
@@ -90,6 +93,9 @@ _FILES = (
     file_row("/run/.containerenv"),
     file_row("/run/systemd/container"),
     listing_row("device-files", f"ls -l {' '.join(places.DEVICE_FILES)}", list_files(*places.DEVICE_FILES)),
+    # It tells what the kernel would say at opening, and opens nothing: that can start a GPU, or hang with it.
+    replace(listing_row("device-access", "strace -e access test -w /dev/nvidia*", device_access), alien=False),
+    files_row("reboot-required", *places.REBOOT_REQUIRED, cap_bytes=64 * KIB),
     ls_row("kernel-headers", *places.KERNEL_HEADERS),
     listing_row("module-files", "ls -l /lib/modules/*/*/nvidia*.ko*", list_files(*places.MODULE_FILES)),
     listing_row(
@@ -106,6 +112,8 @@ _FILES = (
     files_row("modprobe-conf", "/etc/modprobe.d/*.conf"),
     files_row("device-rules", *places.DEVICE_RULES, cap_bytes=64 * KIB),
     files_row("limits-conf", *places.LIMITS, cap_bytes=64 * KIB),
+    files_row("fabric-settings", *places.FABRIC_SETTINGS, cap_bytes=64 * KIB),
+    files_row("service-units", *places.SERVICE_UNITS, cap_bytes=64 * KIB),
     files_row("cdi-specs", *places.CDI),
     files_row("container-runtimes", *places.CONTAINER_RUNTIMES, cap_bytes=256 * KIB),
     file_row("/etc/hosts", cap_bytes=64 * KIB),
@@ -138,18 +146,28 @@ _COMMANDS = (
     command_row("modinfo-nvidia", "modinfo nvidia", 5.0),
     command_row("dkms-status", "dkms status"),
     command_row("secure-boot", "mokutil --sb-state", 5.0),
-    command_row("dpkg-list", "dpkg -l"),
+    replace(command_row("dpkg-list", "dpkg -l"), whole_if=b"Desired="),
     replace(listing_row("dpkg-status", "dpkg -l", dpkg_packages), unless=("dpkg-list",)),
     command_row("rpm-list", "rpm -qa", 15.0),
-    command_row("ip-addr", "ip addr", 5.0),
+    replace(command_row("ip-addr", "ip addr", 5.0), whole_if=b"1: "),
     replace(listing_row("interfaces", "ip addr", interfaces), unless=("ip-addr",)),
-    command_row("ip-route", "ip route", 5.0),
+    replace(
+        command_row("ip-route", "ip route", 5.0),
+        whole_if=(b"default ", *(b"%d" % digit for digit in range(1, 10))),
+    ),
     replace(listing_row("routes", "ip route", routes), unless=("ip-route",)),
-    command_row("ss-listening", "ss -ltnp", 5.0),
+    replace(command_row("ss-listening", "ss -ltnp", 5.0), whole_if=b"State "),
     replace(listing_row("listening-ports", "ss -ltn", listening_ports), unless=("ss-listening",)),
     command_row("fabricmanager-status", "systemctl status nvidia-fabricmanager --no-pager --full --lines=50", 5.0),
     command_row("persistenced-status", "systemctl status nvidia-persistenced --no-pager --full --lines=20", 5.0),
     command_row("imex-status", "systemctl status nvidia-imex --no-pager --full --lines=20", 5.0),
+    command_row(
+        "device-policies",
+        f"systemctl show --no-pager --property=Id,DevicePolicy,DeviceAllow {places.CONTAINER_UNITS}",
+        5.0,
+    ),
+    # Of cgroup v2 it tells where filters are; what they let through nobody tells.
+    command_row("device-filters", "bpftool cgroup tree", 5.0),
     # The newest 200,000 lines: an Xid storm can fill gigabytes.
     Source(
         "kernel-journal",

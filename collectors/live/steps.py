@@ -32,6 +32,7 @@ _OUTCOMES: dict[int, Outcome] = {
 }
 _REFUSALS = (b"Operation not permitted", b"Permission denied", b"insufficient permissions")
 _ERROR_CHARS = 300
+_SHOWN = 3
 _FLOOD_BYTES = 64 * MIB
 """Beyond the cap, after which a step is ended: it might go on for ever."""
 _FLOODED = "ended, for it wrote without end"
@@ -97,7 +98,8 @@ class Site:
         ran = run(work, listed.extend, deadline_s=limit_s, stop=self.stop)
         outcome, _, error = judge(ran, is_command=False, wrote=bool(listed))
         if outcome == "ok" and not listed:
-            outcome, error = "absent", f"nothing matches {' '.join(patterns)}"
+            more = f" and {len(patterns) - _SHOWN} more" if len(patterns) > _SHOWN else ""
+            outcome, error = "absent", f"nothing matches {' '.join(patterns[:_SHOWN])}{more}"
         if outcome != "ok":
             self.add(Entry(source.name, outcome=outcome, error=error))
             return

@@ -1,7 +1,7 @@
 """One probe after the other: what it may disturb is said, who holds the GPUs is asked, its end becomes an outcome.
 
 A probe that hangs is killed with all that it started; what does not die is left behind and named, and no later
-probe touches the GPUs then.
+probe touches the GPUs then. Else copies go on in a new process, without the GPUs of the pair that hung.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
@@ -23,6 +23,7 @@ from collectors.live.run import Ran, execute, run
 from collectors.live.steps import command_environ, one_line
 from collectors.probes.holders import holders
 from collectors.probes.journal import WHERE, Journal, Watch, in_words
+from collectors.probes.rest import environ_of, rest_of
 from collectors.probes.table import MIB, Probe
 
 CHILDREN = Path(__file__).parent / "children"
@@ -40,6 +41,7 @@ _OUTCOMES: dict[str, Outcome] = {
     "interrupted": "interrupted",
 }
 
+_GOES_ON = ("hung", "crashed", "failed")
 _WORDS = {"cannot": "could not run", "out-of-time": "ran out of time"}
 
 
@@ -97,17 +99,49 @@ def _end_of(
         why = "the collection was ended" if stop() else _refusal(probe, how, stuck, stop)
         if why is None:
             how.says(f"probe {probe.name}: {probe.disturbs}")
-            end = _take(bundle, probe, journal, how, stop)
+            end = _as_far_as_it_goes(bundle, probe, journal, how, stop)
         else:
             end = _End("interrupted" if stop() else "refused", why)
-        said = {"why": end.why or None, "signal": end.signal, "steps": list(end.steps) or None}
-        journal.note("outcome", outcome=end.word, **said, left_behind=end.left_behind)
+            _note_end(journal, end)
         with bundle.artifact(f"probes/{probe.name}.jsonl", _JOURNAL_BYTES) as artifact:
             artifact.write(journal.path.read_bytes())
             artifact.end()
             artifact.describe(entry)
         journal.path.unlink()
     return end
+
+
+def _as_far_as_it_goes(
+    bundle: Bundle, probe: Probe, journal: Journal, how: Conduct, stop: Callable[[], bool]
+) -> _End:
+    """Runs a probe, and again without the GPUs of a pair that stopped it; the first end, and what came after."""
+    until = time.monotonic() + probe.deadline_s
+    asked = {"start_s": probe.start_s, "step_s": probe.step_s, **probe.options, **how.more}
+    ends: list[_End] = []
+    while True:
+        end = _take(bundle, probe, journal, how, stop, asked, len(ends) + 1)
+        _note_end(journal, end)
+        ends.append(end)
+        rest = rest_of(asked, journal.records(), end.steps) if end.word in _GOES_ON else None
+        left_s = until - time.monotonic()
+        if rest is None or end.left_behind or stop() or left_s < asked["start_s"] + asked["step_s"]:
+            return replace(ends[0], why=_why(ends), left_behind=end.left_behind)
+        environ = {**probe.environ, **environ_of(rest, journal.records(), _environ(probe))}
+        without = " and ".join(map(str, rest["without"]))
+        how.says(f"probe {probe.name}: {_in_one(end)}; goes on without GPUs {without}")
+        asked = {**asked, **rest}
+        probe = replace(probe, environ=environ, deadline_s=left_s)
+
+
+def _why(ends: Sequence[_End]) -> str:
+    """Why the first ended so, and how those did that went on."""
+    later = [_in_one(replace(end, why="")) for end in ends[1:]]
+    return "; ".join([*filter(None, [ends[0].why]), *(f"without those GPUs: {one}" for one in later)])
+
+
+def _note_end(journal: Journal, end: _End) -> None:
+    said = {"why": end.why or None, "signal": end.signal, "steps": list(end.steps) or None}
+    journal.note("outcome", outcome=end.word, **said, left_behind=end.left_behind)
 
 
 def _refusal(probe: Probe, how: Conduct, stuck: str | None, stop: Callable[[], bool]) -> str | None:
@@ -131,18 +165,18 @@ def _refusal(probe: Probe, how: Conduct, stuck: str | None, stop: Callable[[], b
     return None
 
 
-def _take(bundle: Bundle, probe: Probe, journal: Journal, how: Conduct, stop: Callable[[], bool]) -> _End:
+def _take(
+    bundle: Bundle,
+    probe: Probe,
+    journal: Journal,
+    how: Conduct,
+    stop: Callable[[], bool],
+    options: Mapping[str, Any],
+    number: int,
+) -> _End:
     """Runs the child, keeps what it prints, and says how it ended."""
-    asked = {
-        "probe": probe.name,
-        "journal": journal.descriptor,
-        "nonce": secrets.token_hex(4),
-        "start_s": probe.start_s,
-        "step_s": probe.step_s,
-        **probe.options,
-        **how.more,
-    }
-    told = {key: value for key, value in asked.items() if key not in {"probe", "journal"}}
+    told = {"nonce": secrets.token_hex(4), **options}
+    asked = {"probe": probe.name, "journal": journal.descriptor, **told}
     journal.note("asked", python=how.python, deadline_s=probe.deadline_s, environ=dict(probe.environ), **told)
     work = partial(_become, journal.descriptor, _argv(probe, how, asked), _environ(probe))
     watch = Watch(journal, asked["start_s"])
@@ -155,16 +189,17 @@ def _take(bundle: Bundle, probe: Probe, journal: Journal, how: Conduct, stop: Ca
             waits.extend(_waits(journal))
         return watch.stalled
 
-    with bundle.artifact(f"probes/{probe.name}.output.txt", _OUTPUT_BYTES) as output:
+    name = f"{probe.name}-{number}" if number > 1 else probe.name
+    with bundle.artifact(f"probes/{name}.output.txt", _OUTPUT_BYTES) as output:
         ran = run(work, output.write, deadline_s=probe.deadline_s, stop=enough)
         output.end()
         if output.bytes:
-            entry = Entry(f"probe-{probe.name}.output", outcome="ok")
+            entry = Entry(f"probe-{name}.output", outcome="ok")
             output.describe(entry)
             bundle.entries.append(entry)
     if ran.stderr:
-        entry = Entry(f"probe-{probe.name}.stderr", outcome="ok")
-        with bundle.artifact(f"probes/{probe.name}.stderr.txt", MIB) as artifact:
+        entry = Entry(f"probe-{name}.stderr", outcome="ok")
+        with bundle.artifact(f"probes/{name}.stderr.txt", MIB) as artifact:
             artifact.write(ran.stderr)
             artifact.end()
             artifact.describe(entry)

@@ -34,7 +34,7 @@ class Journal:
         os.fsync(self.descriptor)
 
     def records(self) -> list[dict[str, Any]]:
-        """All lines so far that are whole."""
+        """All whole lines so far of the run that was asked for last."""
         with self.path.open("rb") as file:
             lines = file.read(_MOST_BYTES).splitlines()
         found = []
@@ -43,7 +43,9 @@ class Journal:
                 found.append(json.loads(line))
             except ValueError:  # torn by the end of the process that wrote it
                 continue
-        return [record for record in found if isinstance(record, dict)]
+        records = [record for record in found if isinstance(record, dict)]
+        asked = [at for at, record in enumerate(records) if record.get("event") == "asked"]
+        return records[asked[-1] :] if asked else records
 
     def open_steps(self) -> list[dict[str, Any]]:
         """The steps that began and have no end, each with where it was."""

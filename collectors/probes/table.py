@@ -73,7 +73,7 @@ PROBES: tuple[Probe, ...] = (
         "probe_network.py",
         "opens free TCP ports on this machine's own addresses for a moment, and one connection to "
         "MASTER_ADDR:MASTER_PORT where both are set",
-        deadline_s=240.0,
+        deadline_s=330.0,
         uses_gpus=False,
     ),
     Probe(

@@ -6,12 +6,17 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from collectors.readers._regex import regex
+from kb.facts.fabric import NvswitchOnBus
 from kb.facts.gpu_bus import GpuOnBus, PcieErrorCounts
 from kb.facts.gpu_state import GpuBar, GpuPcieLink, LinkState
 
 _NVIDIA = "0x10de"
 _GPU_CLASSES = ("0x0300", "0x0302", "0x0380")
 _BRIDGE_CLASS = "0x0604"
+_SWITCH_CLASS = "0x0680"
+FIRST_SWITCH_ID = 0x1000
+"""Functions of old nForce chipsets are of the class of NVSwitches too; their device ids are below this."""
+_ID = regex(r"0x[0-9a-f]{4}$")
 _NUMBER = regex(r"-?\d{1,9}$")
 _SPEED = regex(r"(\d{1,3}(?:\.\d)?) GT/s")
 _GENERATIONS = {2.5: 1, 5.0: 2, 8.0: 3, 16.0: 4, 32.0: 5, 64.0: 6}
@@ -73,6 +78,13 @@ class Device:
         kind = self.attributes.text("class") or ""
         return self.attributes.text("vendor") == _NVIDIA and kind.startswith(_GPU_CLASSES)
 
+    @property
+    def is_switch(self) -> bool:
+        """An NVSwitch."""
+        kind, number = self.attributes.text("class") or "", self.attributes.text("device") or ""
+        is_ours = self.attributes.text("vendor") == _NVIDIA and kind.startswith(_SWITCH_CLASS)
+        return is_ours and _ID.match(number) is not None and int(number, 16) >= FIRST_SWITCH_ID
+
 
 def is_off_bus(device: Device) -> bool:
     """Whether its configuration space reads as all ones."""
@@ -94,6 +106,13 @@ def on_bus(device: Device, *, links_shown: bool) -> GpuOnBus:
         parent=device.parent,
         reset_methods=resets or "none" if resets is not None else None,
     )
+
+
+def switch(device: Device, *, links_shown: bool) -> NvswitchOnBus:
+    """The NVSwitch and who drives it; that none does is known where the listing shows links."""
+    number = (device.attributes.text("device") or "").removeprefix("0x")
+    driver = device.driver or ("none" if links_shown else None)
+    return NvswitchOnBus(bdf=device.bdf, device_id=number, driver=driver, reported_by="sysfs")
 
 
 def link(device: Device, parent: Device | None) -> GpuPcieLink | None:

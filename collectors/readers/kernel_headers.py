@@ -4,7 +4,8 @@
     drwxr-xr-x 7 root root 4096 Apr 20 06:12 /usr/src/linux-headers-6.8.0-60-generic
 
 Follows `ls -ld` of coreutils. That what a link leads to is missing is known only where the listing shows /usr/src too,
-or says so itself. Other lines give nothing.
+that a kernel has no such link (on Debian and Ubuntu it comes with the headers) where it shows /lib/modules/* as well.
+Other lines give nothing.
 """  # noqa: E501 - lines as they are
 
 from __future__ import annotations
@@ -25,13 +26,15 @@ _FOLDER = regex(
     r"[ld][rwxsStT-]{9}\S?\s.{10,120}?\s(?P<path>/(?:usr/src|lib/modules|usr/lib/modules)/\S{1,200}?)"
     r"(?: -> .{1,300})?\s*$"
 )
+_KERNEL = regex(r"(?:/usr)?/lib/modules/(?P<kernel>\d[^/\s]{2,100})$")
+_SHOWS_KERNELS = regex(r"ls -ld? (?:.{0,300} )?(?:/usr)?/lib/modules/\* ")
 _SHOWS_TARGETS = regex(r"ls -ld? .{0,300}/usr/src/")
 _MOST = 100
 
 
 def read(section: Section) -> Iterator[Reading]:
-    """KernelHeaders for each kernel whose link is shown, as far as it is known where that leads."""
-    listed: set[str] = set()
+    """KernelHeaders for each kernel whose link is shown, as far as it is known where that leads, or has none."""
+    listed: dict[str, int] = {}
     links = []
     for index, whole in section.matching("/usr/src/", "/lib/modules/"):
         line = whole[:MOST_COLUMNS]
@@ -39,7 +42,7 @@ def read(section: Section) -> Iterator[Reading]:
         if build:
             links.append((index, build))
         elif folder:
-            listed.add(folder["path"])
+            listed.setdefault(folder["path"], index)
     shows_targets = _SHOWS_TARGETS.match(command_of(section)) is not None
     for index, build in links[:_MOST]:
         target = build["target"]
@@ -52,6 +55,11 @@ def read(section: Section) -> Iterator[Reading]:
             yield section.observe(KernelHeaders(kernel=build["kernel"], present=True), index)
         elif shows_targets:
             yield section.observe(KernelHeaders(kernel=build["kernel"], present=False), index)
+    if shows_targets and _SHOWS_KERNELS.match(command_of(section)):
+        linked = {build["kernel"] for _, build in links}
+        kernels = [(match["kernel"], index) for path, index in listed.items() if (match := _KERNEL.match(path))]
+        for kernel, index in [one for one in kernels if one[0] not in linked][:_MOST]:
+            yield section.observe(KernelHeaders(kernel=kernel, present=False), index)
     if links or shows_targets:
         yield section.looked(KernelHeaders, complete=shows_targets, reason="not-collected")
 
@@ -60,5 +68,5 @@ READER = Reader(
     "kernel-headers",
     read,
     markers=("/build -> ",),
-    commands=("ls -ld /lib/modules/*/build", "ls -l /lib/modules/*/build"),
+    commands=("ls -ld /lib/modules/*", "ls -ld /lib/modules/*/build", "ls -l /lib/modules/*/build"),
 )

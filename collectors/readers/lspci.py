@@ -1,7 +1,8 @@
-"""NVIDIA GPUs on the PCI bus, their links, and the ACS flags of the bridges above them, from lspci.
+"""NVIDIA GPUs and NVSwitches on the PCI bus, links, and the ACS flags of the bridges above them, from lspci.
 
     41:00.0 3D controller [0302]: NVIDIA Corporation GH100 [H100 PCIe] [10de:2331] (rev a1)
         Kernel driver in use: nvidia
+    07:00.0 Bridge [0680]: NVIDIA Corporation GH100 [H100 NVSwitch] [10de:22a3] (rev a1)
                 ACSCtl:	SrcValid+ TransBlk- ReqRedir+ CmpltRedir+ UpstreamFwd+ EgressCtrl- DirectTrans-
 
 Follows lspci of pciutils 3.1-3.13, `-n`, `-nn` and `-vvv`. Flags that grep picked out have no address.
@@ -16,8 +17,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from collectors.readers._lines import BDF, MOST_COLUMNS, command_of
+from collectors.readers._pci_device import FIRST_SWITCH_ID
 from collectors.readers._regex import regex
 from kb.evidence import Observed, Reader, Reading, Section
+from kb.facts.fabric import NvswitchOnBus
 from kb.facts.gpu import Gpu
 from kb.facts.gpu_bus import GpuCount
 from kb.facts.gpu_state import GpuPcieLink, LinkState
@@ -27,7 +30,9 @@ _DEVICE = regex(
     rf"(?P<bdf>{BDF}) (?P<class>[A-Z0-9][\w /()+-]{{2,60}}?)(?: \[(?P<code>[0-9a-f]{{4}})\])?"
     r": (?P<what>\S.{0,200})$"
 )
-_DEVICE_BY_NUMBER = regex(rf"(?P<bdf>{BDF}) (?P<code>03[0-9a-f]{{2}}): (?P<what>10de:[0-9a-f]{{4}}.{{0,40}})$")
+_DEVICE_BY_NUMBER = regex(
+    rf"(?P<bdf>{BDF}) (?P<code>03[0-9a-f]{{2}}|0680): (?P<what>10de:[0-9a-f]{{4}}.{{0,40}})$"
+)
 _GPU_CLASSES = frozenset({"3D controller", "VGA compatible controller", "Display controller"})
 _NAME = regex(
     r"NVIDIA Corporation (?P<name>.{1,120}?)(?: \[10de:[0-9a-f]{4}\])?(?: \(rev [0-9a-f]{2}\))?"
@@ -59,6 +64,7 @@ class _Device:
 
     line: int
     gpu: Gpu | None
+    switch: NvswitchOnBus | None = None
     is_bridge: bool = False
     able: re.Match[str] | None = None
     """The line on what its link can."""
@@ -67,7 +73,7 @@ class _Device:
 
 
 def read(section: Section) -> Iterator[Reading]:
-    """Gpu and GpuPcieLink for each NVIDIA display or 3D function, GpuCount, AcsControl for bridges with it."""
+    """Gpu and GpuPcieLink for each NVIDIA display or 3D function, GpuCount, NvswitchOnBus, AcsControl."""
     devices: dict[str, _Device] = {}
     bare: dict[AcsControl, int] = {}
     current: _Device | None = None
@@ -96,7 +102,10 @@ def _full(bdf: str) -> str:
 def _device(match: re.Match[str], index: int) -> _Device:
     what = match["what"]
     named = match.groupdict()
-    is_gpu = "NVIDIA Corporation" in what if "class" in named else True
+    is_gpu = "NVIDIA Corporation" in what if "class" in named else named["code"] != "0680"
+    switch = _switch(match)
+    if switch is not None:
+        return _Device(index, None, switch)
     if not is_gpu or named.get("class", "3D controller") not in _GPU_CLASSES:
         return _Device(index, None, is_bridge="bridge" in named.get("class", "").lower())
     name, device_id, chip = _NAME.match(what), _DEVICE_ID.search(what), _CHIP.match(what)
@@ -109,6 +118,18 @@ def _device(match: re.Match[str], index: int) -> _Device:
         reported_by="lspci",
     )
     return _Device(index, gpu)
+
+
+def _switch(match: re.Match[str]) -> NvswitchOnBus | None:
+    """The NVSwitch of a line, which has the class of any other bridge and is known by its number or its name."""
+    number = _DEVICE_ID.search(match["what"])
+    named = match.groupdict()
+    is_ours = "NVIDIA Corporation" in match["what"] or "class" not in named
+    if not is_ours or (named["code"] != "0680" and named.get("class") != "Bridge"):
+        return None
+    if "NVSwitch" not in match["what"] and (number is None or int(number["id"], 16) < FIRST_SWITCH_ID):
+        return None
+    return NvswitchOnBus(bdf=match["bdf"], device_id=number["id"] if number else None, reported_by="lspci")
 
 
 def _marketing(name: str) -> str:
@@ -128,9 +149,11 @@ def _detail(line: str, index: int, device: _Device | None, bare: dict[AcsControl
         elif device.is_bridge and device.acs is None:
             device.acs = (control, index)
         return
+    driver = _DRIVER.match(line)
+    if driver and device and device.switch:
+        device.switch = device.switch.model_copy(update={"driver": driver[1]})
     if device is None or device.gpu is None:
         return
-    driver = _DRIVER.match(line)
     if driver:
         device.gpu = device.gpu.model_copy(update={"driver": driver[1]})
         return
@@ -164,8 +187,9 @@ def _link(device: _Device, gpu: Gpu, now: re.Match[str]) -> GpuPcieLink:
 
 def _observed(section: Section, devices: dict[str, _Device], bare: dict[AcsControl, int]) -> Iterator[Observed]:
     for bdf, device in devices.items():
-        if device.gpu:
-            yield section.observe(device.gpu, device.line)
+        found = device.gpu or device.switch
+        if found:
+            yield section.observe(found, device.line)
         if device.link:
             yield section.observe(*device.link)
         if device.acs:
@@ -217,6 +241,7 @@ def _looked(
         is_listing = len(devices) > sum(device.gpu is not None for device in devices.values())
         whole = "-s " not in command and _CUT.search(command) is None if command else is_listing
         yield section.looked(Gpu, complete=whole, reason="not-collected")
+        yield section.looked(NvswitchOnBus, complete=whole and "-d" not in command, reason="not-collected")
         if whole:
             yield from _count(section, devices)
     if readable and (bare or any(device.is_bridge for device in devices.values())):
@@ -228,6 +253,6 @@ def _looked(
 READER = Reader(
     "lspci",
     read,
-    markers=("NVIDIA Corporation", "ACSCtl:", " 0302: 10de:", " 0300: 10de:"),
+    markers=("NVIDIA Corporation", "ACSCtl:", " 0302: 10de:", " 0300: 10de:", " 0680: 10de:"),
     commands=("lspci", _SPACE),
 )

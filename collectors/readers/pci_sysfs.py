@@ -1,11 +1,12 @@
-"""NVIDIA GPUs as sysfs shows them on the PCI bus: driver, NUMA node, link, memory window, counted errors.
+"""NVIDIA GPUs and NVSwitches as sysfs shows them on the PCI bus: driver, NUMA node, link, window, counted errors.
 
     /sys/bus/pci/devices/0000:41:00.0 -> ../../../devices/pci0000:40/0000:40:01.1/0000:41:00.0
     /sys/bus/pci/devices/0000:41:00.0/driver -> ../../../../bus/pci/drivers/nvidia
     /sys/bus/pci/devices/0000:41:00.0/current_link_speed:16.0 GT/s PCIe
+    /sys/bus/pci/devices/0000:07:00.0/class:0x068000
 
 Follows Documentation/ABI/testing/sysfs-bus-pci of Linux 4.4 to 6.17, as grep and the collector's listing print it.
-Only a device whose class and vendor are shown is known as a GPU. Other paths and values give nothing.
+Only a device whose class and vendor are shown is known as a GPU or a switch. Other paths and values give nothing.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from collectors.readers._lines import BDF, command_of
-from collectors.readers._pci_device import Device, bar, errors, is_off_bus, link, on_bus
+from collectors.readers._pci_device import Device, bar, errors, is_off_bus, link, on_bus, switch
 from collectors.readers._regex import regex
 from kb.evidence import Looked, Reader, Reading, Section
 from kb.facts import Fact
+from kb.facts.fabric import NvswitchOnBus
 from kb.facts.gpu import Gpu
 from kb.facts.gpu_bus import GpuCount, GpuOnBus, PcieErrorCounts
 from kb.facts.gpu_state import GpuBar, GpuPcieLink
@@ -42,7 +44,7 @@ class _Seen:
 
 
 def read(section: Section) -> Iterator[Reading]:
-    """Gpu, GpuOnBus, GpuPcieLink and GpuBar for each GPU, PcieErrorCounts where errors were counted, GpuCount."""
+    """Gpu, GpuOnBus, GpuPcieLink and GpuBar for each GPU, GpuCount; NvswitchOnBus; PcieErrorCounts of whatever."""
     seen = _seen(section)
     gpus = [device for device in seen.devices.values() if device.is_gpu]
     for device in seen.devices.values():
@@ -92,12 +94,15 @@ def _facts(device: Device, seen: _Seen) -> Iterator[tuple[Fact, str]]:
             counted,
             f"aer_dev_{next(name for name in ('fatal', 'nonfatal', 'correctable') if getattr(counted, name))}",
         )
+    links_shown = not seen.names.isdisjoint({"", "driver"})
+    if device.is_switch:
+        yield switch(device, links_shown=links_shown), "class"
     if not device.is_gpu:
         return
     off_bus = is_off_bus(device)
     found = Gpu(bdf=device.bdf, driver=device.driver, off_bus=off_bus, reported_by="sysfs")
     yield found, "current_link_width" if off_bus else "driver"
-    yield on_bus(device, links_shown=not seen.names.isdisjoint({"", "driver"})), "driver"
+    yield on_bus(device, links_shown=links_shown), "driver"
     linked, window = link(device, seen.devices.get(device.parent or "")), bar(device)
     if linked is not None:
         yield linked, "current_link_width" if linked.state == "narrower" else "current_link_speed"
@@ -109,7 +114,11 @@ def _looked(section: Section, seen: _Seen, *, found: bool) -> Iterator[Looked]:
     """Complete only with the listing of all devices, which is empty on a machine without such a GPU."""
     command = command_of(section)
     whole = _WHOLE.match(command) is not None
-    if not found and not (whole and (seen.devices or not any(line.strip() for line in section.lines))):
+    is_switch = any(device.is_switch for device in seen.devices.values())
+    readable = whole and (seen.devices or not any(line.strip() for line in section.lines))
+    if is_switch or (readable and (not seen.devices or "class" in seen.names)):
+        yield section.looked(NvswitchOnBus, complete=whole, reason="not-collected")
+    if not found and not readable:
         return
     for fact_type, name in (
         (Gpu, "driver"),

@@ -6,7 +6,9 @@ import ipaddress
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
+from collectors.redact.lines import replaced, with_signs, with_words
 from collectors.redact.tokens import Tokens
 
 _UUID = re.compile(
@@ -35,12 +37,15 @@ _OCTET = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
 _IPV4 = re.compile(rf"(?<![\w.]){_OCTET}(?:\.{_OCTET}){{3}}(?!\w|\.\d)(?:/(?P<bits>3[0-2]|[12]?\d)(?!\d))?")
 _IP_NAME = re.compile(rf"(?<![0-9A-Za-z-])(?P<by>ip-)({_OCTET}(?:-{_OCTET}){{3}})(?![\w-])")
 # A version of four numbers looks like an address.
-_VERSION_BEFORE = re.compile(
-    r"(?:(?:version|release|revision|\brev|firmware|\bfw|vbios|bios|cudnn|cublas|cufft|curand|cusolver|cusparse"
-    r"|nvjitlink|nvidia-[\w-]+|[\w-]+-cu\d\d|cuda[\w-]*)[\"']?[\s:=(|<>~]{1,80}[\"']?"
-    r"|[=<>~!]=\s?|[\w)]@|[A-Za-z0-9_][-_+~]|(?:^|\n)[iruph][a-zA-Z ]{1,2}\s+[\w.+:-]+\s+)$",
+_VERSION_WORD = re.compile(
+    r"(?:version|release|revision|\brev|firmware|\bfw|vbios|bios|cudnn|cublas|cufft|curand|cusolver|cusparse"
+    r"|nvjitlink|nvidia-[\w-]+|[\w-]+-cu\d\d|cuda[\w-]*)[\"']?[\s:=(|<>~]{1,80}[\"']?$",
     re.IGNORECASE,
 )
+_IN_VERSION_WORDS = ("rev", "release", "version", "fw", "firmware", "bios", "cu", "nvjitlink", "nvidia-")
+_ENDS_VERSION_WORD = frozenset("\t\n\v\f\r :=(|<>~\"'")
+_VERSION_SIGN = re.compile(r"(?:[=<>~!]=\s?|[\w)]@|[A-Za-z0-9_][-_+~])$")
+_PACKAGE_ROW = re.compile(r"(?:^|\n)[iruph][a-zA-Z ]{1,2}\s+[\w.+:-]+\s+$", re.IGNORECASE)
 _VERSION_AFTER = re.compile(r"[-+~](?:\d+\.?)*[A-Za-z]|[-+~]\d[\w.+~]*[\s,)]|\s+(?:py\d|h[0-9a-f]{6})")
 _RANGE_BEFORE = re.compile(rf"(?<![\w.]){_OCTET}(?:\.{_OCTET}){{3}}-$")
 _SOCKET = re.compile(r"(?<![0-9A-Za-z])(?P<address>[0-9A-F]{8}|[0-9A-F]{32})(?=:[0-9A-F]{4} )")
@@ -51,6 +56,23 @@ _LEARNT = re.compile(
     re.IGNORECASE,
 )
 _LOOK_BACK = 120
+_FEW_IDS = 40
+
+
+def _signs(*patterns: str) -> tuple[re.Pattern[str], ...]:
+    return tuple(map(re.compile, patterns))
+
+
+# What each of them holds, to pass over other lines. Where it can, it begins with a rare letter, to be fast.
+_HEX = "[0-9A-Fa-f]"
+_OF_UUID = _signs(rf"-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{4}}-")
+_OF_MAC = _signs(*(rf"{by}{_HEX}{{2}}{by}{_HEX}{{2}}{by}{_HEX}{{2}}{by}{_HEX}{{2}}{by}" for by in ":-"))
+_OF_IPV6 = _signs(rf":(?::|{_HEX}{{1,4}}(?::{_HEX}{{1,4}}){{5}})")
+_OF_IP_NAME = _signs("ip-[0-9]")
+_OF_SOCKET = _signs(":[0-9A-F]{4} ")
+_OF_ROUTE = _signs("\t[0-9A-F]{8}\t")
+_OF_IPV4 = _signs(r"\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]")
+_OF_LEARNT = _signs(rf"{_HEX}{{16}}", rf":{_HEX}{{4}}:{_HEX}{{4}}:{_HEX}{{4}}")
 
 
 @dataclass(frozen=True)
@@ -62,18 +84,19 @@ class Addresses:
 
     def replaced(self, text: str, ids: set[str]) -> str:
         """The text with a token for each; of bare hexadecimal numbers only for `ids`."""
-        text = _UUID.sub(self._uuid, text)
-        text = _SHORT_UUID.sub(self._short_uuid, text)
-        text = _MAC.sub(self._mac, text)
+        text = replaced(text, with_signs(text, _OF_UUID), _UUID, self._uuid)
+        text = replaced(text, with_words(text, ("gpu-", "mig-")), _SHORT_UUID, self._short_uuid)
+        text = replaced(text, with_signs(text, _OF_MAC), _MAC, self._mac)
         if ids:
-            text = _LEARNT.sub(lambda match: self._learnt(match, ids), text)
-        text = _IPV6.sub(self._ipv6, text)
-        text = _IP_NAME.sub(
-            lambda match: match.group(1) + self._v4(match.group(2).replace("-", ".")).replace(".", "-"), text
-        )
-        text = _SOCKET.sub(lambda match: self._in_kernel_order(match.group()), text)
-        text = _ROUTE.sub(self._route, text)
-        return _IPV4.sub(self._ipv4, text)
+            # By colons or not, each begins with the same four digits.
+            few = len(ids) <= _FEW_IDS
+            lines = with_words(text, {one[:4] for one in ids}) if few else with_signs(text, _OF_LEARNT)
+            text = replaced(text, lines, _LEARNT, partial(self._learnt, ids=ids))
+        text = replaced(text, with_signs(text, _OF_IPV6), _IPV6, self._ipv6)
+        text = replaced(text, with_signs(text, _OF_IP_NAME), _IP_NAME, self._ip_name)
+        text = replaced(text, with_signs(text, _OF_SOCKET), _SOCKET, self._socket)
+        text = replaced(text, with_signs(text, _OF_ROUTE), _ROUTE, self._route)
+        return replaced(text, with_signs(text, _OF_IPV4), _IPV4, self._ipv4)
 
     def _uuid(self, match: re.Match[str]) -> str:
         text = match.group()
@@ -120,8 +143,7 @@ class Addresses:
         text = whole.partition("/")[0]
         before = match.string[max(0, match.start() - _LOOK_BACK) : match.start()]
         after = match.string[match.end() : match.end() + 20]
-        version = _VERSION_BEFORE.search(before) and not _RANGE_BEFORE.search(before)
-        if version or _VERSION_AFTER.match(after):
+        if _VERSION_AFTER.match(after) or (_is_version(before) and not _RANGE_BEFORE.search(before)):
             return whole
         return self._v4(text, int(bits) if bits else 32) + (f"/{bits}" if bits else "")
 
@@ -131,6 +153,12 @@ class Addresses:
         except ValueError:
             return text
         return self.count("ip-address", token) if token != text else text
+
+    def _ip_name(self, match: re.Match[str]) -> str:
+        return match.group(1) + self._v4(match.group(2).replace("-", ".")).replace(".", "-")
+
+    def _socket(self, match: re.Match[str]) -> str:
+        return self._in_kernel_order(match.group())
 
     def _route(self, match: re.Match[str]) -> str:
         to, via = self._in_kernel_order(match.group("to")), self._in_kernel_order(match.group("via"))
@@ -144,3 +172,14 @@ class Addresses:
         else:
             new = ipaddress.IPv6Address(self.tokens.ipv6(str(ipaddress.IPv6Address(number)))).packed
         return "".join(new[at : at + 4][::-1].hex() for at in range(0, len(new), 4)).upper()
+
+
+def _is_version(before: str) -> bool:
+    """Whether what follows this is a version, not an address."""
+    if _VERSION_SIGN.search(before[-3:]):
+        return True
+    if before[-1:] in _ENDS_VERSION_WORD or before[-1:].isspace():
+        lower = before.lower()
+        if any(word in lower for word in _IN_VERSION_WORDS) and _VERSION_WORD.search(before):
+            return True
+    return before[-1:].isspace() and _PACKAGE_ROW.search(before) is not None

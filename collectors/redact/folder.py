@@ -1,27 +1,28 @@
 """A folder of evidence, in place: every file and every path, and the manifest where it is a bundle.
 
-All is read once to learn the names, and a second time to replace them. What cannot be looked through is left
-out: a file that is no text would give away what the others hide.
+All is read once to learn the names, and a second time to replace them, both on all cores. What cannot be looked
+through is left out: a file that is no text would give away what the others hide.
 """
 
 from __future__ import annotations
 
-import codecs
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Sequence
+import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from collectors.redact.parts import UTF16, learn, on_all_cores, parts_of, rewrite
 from collectors.redact.text import Redactor
 
 _MANIFEST = "manifest.json"
 _BLOCK_BYTES = 1024 * 1024
 _SHOWN = 3
 _HEAD_BYTES = 8192
-_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _NO_TEXT = frozenset({*range(32), 127}) - frozenset(b"\t\n\r\f\b\x1b\0\x0e\x0f")
 _MOST_NO_TEXT = 0.02
 _LEFT_OUT = "left out: it is no text, so that names in it cannot be replaced"
@@ -61,19 +62,22 @@ def redact_folder(folder: Path, key: bytes, hosts: Sequence[str] = ()) -> Redact
     for host in hosts:
         redactor.learn_host(host)
     files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
-    left_out = []
     named = {path: _host_of(path) for path in files if path.name == _MANIFEST}
     names = {path: name for path, name in named.items() if name}
     for name in names.values():
         redactor.learn_host(name)
     for path in files:
         redactor.learn_path(path.relative_to(folder).as_posix())
-        if is_text(path):
-            for block in _blocks(path):
-                redactor.learn(block, path.as_posix())
-        else:
-            left_out.append(path)
-    moved = {path: _rewritten(path, folder, redactor) for path in files if path not in left_out}
+    left_out = [path for path in files if not is_text(path)]
+    parts = parts_of([path for path in files if path not in left_out])
+    for learnt in on_all_cores(learn, parts):
+        redactor.learn_from(learnt)
+    for counts in on_all_cores(partial(rewrite, redactor), parts):
+        redactor.add_counts(counts)
+    written: dict[Path, list[Path]] = {}
+    for part in parts:
+        written.setdefault(part.path, []).append(part.written)
+    moved = {path: _moved(path, folder, redactor, pieces) for path, pieces in written.items()}
     for path in left_out:
         path.unlink()
     told = tuple(redactor.redact(path.relative_to(folder).as_posix()) for path in left_out)
@@ -89,39 +93,25 @@ def is_text(path: Path) -> bool:
     """Whether the file can be looked through: text in UTF-8 or nearly, or in UTF-16."""
     with path.open("rb") as file:
         head = file.read(_HEAD_BYTES)
-    if head.startswith(_UTF16):
+    if head.startswith(UTF16):
         return True
     strange = sum(byte in _NO_TEXT for byte in head) + (len(head) if head[:1] == b"\x80" else 0)
     zeros = head.count(0) if len(set(head)) > 1 else 0
     return strange + (zeros if zeros > len(head) // 3 else 0) <= _MOST_NO_TEXT * len(head)
 
 
-def _blocks(path: Path) -> Iterator[str]:
-    """The text in pieces of whole lines."""
-    with path.open("rb") as file:
-        if file.read(2) in _UTF16:
-            file.seek(0)
-            yield file.read().decode("utf-16", "replace")
-            return
-        file.seek(0)
-        block = file.read(_BLOCK_BYTES)
-        while block:
-            yield (block + file.readline(_BLOCK_BYTES)).decode("utf-8", "surrogateescape")
-            block = file.read(_BLOCK_BYTES)
-
-
-def _rewritten(path: Path, folder: Path, redactor: Redactor) -> Path:
-    """Where the file is now, its names replaced."""
+def _moved(path: Path, folder: Path, redactor: Redactor, pieces: Sequence[Path]) -> Path:
+    """Puts what was written of a file together, in its place; where the file is now."""
     new = folder / redactor.redact(path.relative_to(folder).as_posix())
-    beside = path.with_name(f"{path.name}.redacting")
-    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        for block in _blocks(path):
-            file.write(redactor.redact(block).encode("utf-8", "surrogateescape"))
+    with pieces[0].open("ab") as file:
+        for piece in pieces[1:]:
+            with piece.open("rb") as more:
+                shutil.copyfileobj(more, file, _BLOCK_BYTES)
+            piece.unlink()
     path.unlink()
     for parent in reversed(new.relative_to(folder).parents):
         (folder / parent).mkdir(mode=0o700, exist_ok=True)
-    beside.replace(new)
+    pieces[0].replace(new)
     _remove_empty(path.parent, folder)
     return new
 

@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from collectors.redact.lines import Span, kinds_of_lines, with_signs, with_texts
+
 _MONTHS = "jan |feb |mar |apr |may |jun |jul |aug |sep |oct |nov |dec "
 HOST = r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,251}[A-Za-z0-9])?"
 USER = r"[A-Za-z_][A-Za-z0-9_.-]{0,30}[A-Za-z0-9_$]"
@@ -18,15 +20,17 @@ _CLOCK = r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?"
 
 
 class Form(NamedTuple):
-    """One way in which names stand in a line: texts one of which it holds, in lower case, and an expression."""
+    """One way in which names stand in a line: signs one of which it holds, and an expression for its place."""
 
-    hints: tuple[str, ...]
+    signs: tuple[str | re.Pattern[str], ...]
+    """Texts in lower case, without digits; or an expression, where such texts are too common."""
     pattern: re.Pattern[str]
 
 
-def _form(hints: str, pattern: str, flags: int = 0) -> Form:
-    """A form, its hints divided by bars."""
-    return Form(tuple(hints.split("|")), re.compile(pattern, flags))
+def _form(hints: str, pattern: str, flags: int = 0, *, sign: str | None = None) -> Form:
+    """A form, its hints divided by bars. `^` and `$` are the ends of a line."""
+    signs = tuple(hints.split("|")) if sign is None else (re.compile(sign),)
+    return Form(signs, re.compile(pattern, flags | re.MULTILINE))
 
 
 def _labelled(hints: str, labels: str) -> Form:
@@ -35,35 +39,40 @@ def _labelled(hints: str, labels: str) -> Form:
     return _form(hints, pattern, re.IGNORECASE)
 
 
-def places(text: str, forms: Iterable[Form]) -> Iterator[tuple[int, re.Match[str]]]:
-    """Where names stand in the text: where the line begins, and the match in it. Other lines are passed over."""
+def places(text: str, forms: Iterable[Form]) -> Iterator[re.Match[str]]:
+    """Where names stand in the text. Lines without a sign are passed over."""
     lower = text.lower()
     if len(lower) != len(text):  # a letter that is longer in lower case
         lower = text
+    kinds = kinds_of_lines(lower)
     for form in forms:
-        seen = set()
-        for hint in form.hints:
-            at = lower.find(hint)
-            while at >= 0:
-                begin, end = lower.rfind("\n", 0, at) + 1, lower.find("\n", at)
-                end = len(lower) if end < 0 else end
-                if begin not in seen:
-                    seen.add(begin)
-                    for match in form.pattern.finditer(text[begin:end]):
-                        yield begin, match
-                at = lower.find(hint, end)
+        for begin, end in _signed(text, lower, kinds, form.signs):
+            yield from form.pattern.finditer(text, begin, end)
+
+
+def _signed(text: str, lower: str, kinds: str, signs: Iterable[str | re.Pattern[str]]) -> Iterable[Span]:
+    """The lines with one of the signs, each once."""
+    texts = [sign for sign in signs if isinstance(sign, str)]
+    if texts:
+        return with_texts(lower, [sign for sign in texts if sign in kinds])
+    return with_signs(text, [sign for sign in signs if not isinstance(sign, str)])
 
 
 SURE = (
     # A log of the system: `Mar  9 12:02:11 a17 kernel: …`, `2026-03-09T12:02:11.5+00:00 a17 kernel: …`.
     _form(_MONTHS, rf"(?:^|[\s\"|>])[A-Z][a-z]{{2}} [ \d]\d (?:\d{{4}} )?{_CLOCK} (?P<host>{HOST}) {_PROCESS}"),
     _form(
-        " kernel: |]: ",
+        "",
         rf"(?:^|[\s\"|>])\d{{4}}-\d\d-\d\d[T ]{_CLOCK}(?:Z|[+-]\d\d:?\d\d)? (?P<host>{HOST})"
         r" (?:kernel:|[\w./@()-]{1,64}\[\d{1,10}\]:)",
+        sign=r"-\d\d[T ]\d\d:\d\d:\d\d\S{0,17} \S{1,253} (?:kernel:|[^\s\[]{1,64}\[)",
     ),
     # NCCL, UCX, Open MPI.
-    _form("nccl|.cc:|] ucx|] init", rf"(?:^|[\s\"|>\]])(?P<host>{HOST}):\d{{1,10}}:\d{{1,10}}(?::\d+)? \["),
+    _form(
+        "",
+        rf"(?:^|[\s\"|>\]])(?P<host>{HOST}):\d{{1,10}}:\d{{1,10}}(?::\d+)? \[",
+        sign=r":\d{1,10}:\d{1,10}(?::\d+)? \[",
+    ),
     _form("linux ", rf"(?:^|[\s\"|>])Linux (?!version )(?P<host>{HOST}) \d{{1,2}}\.\d{{1,3}}\."),
     _labelled(
         "hostname|host_name|host name|nodename|node_name|node name|master_|master-|rdzv|dist_init|dist-init"
@@ -91,7 +100,7 @@ SURE = (
         "/home/|\\home\\|/users/|\\users\\",
         rf"(?:/home/|/Users/|[A-Z]:\\\\?Users\\\\?)(?P<user>{USER}|[A-Za-z])(?=[/\\\s:;,\"')\]]|$)",
     ),
-    _form("id=", rf"\b(?:uid|gid|euid|auid)=\d{{1,10}}\((?P<user>{USER})\)"),
+    _form("", rf"\b(?:uid|gid|euid|auid)=\d{{1,10}}\((?P<user>{USER})\)", sign=r"id=\d{1,10}\("),
     _form(
         "userid=|user=|username|logname|user:",
         rf"(?:\b(?:UserId|USER|User|LOGNAME|USERNAME|user|username)[=:]\s?[\"']?)(?P<user>{USER})"
@@ -123,7 +132,11 @@ SURE = (
 
 UNSURE = (
     _form(" -h |--host", r"\s(?:-H|--host)(?:=|\s+)(?P<hosts>[A-Za-z][\w.,:\[\]-]*)"),
-    _form("[", rf"(?:^|\s)\[(?P<host>{HOST}):\d{{2,10}}(?::\d{{1,5}}){{0,2}}\]"),
+    _form(
+        "",
+        rf"(?:^|\s)\[(?P<host>{HOST}):\d{{2,10}}(?::\d{{1,5}}){{0,2}}\]",
+        sign=r"\[[A-Za-z0-9][\w.-]{0,252}:\d\d",
+    ),
     _form(
         'host:|host=|host"|host :|host  ',
         rf"(?:^|[\s\"'{{,(])[Hh]ost[\"']?\s{{0,8}}[:=]\s{{0,2}}[\"']?(?P<host>{HOST})",

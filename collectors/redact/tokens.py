@@ -98,6 +98,12 @@ class Tokens:
 
         A name made from an address is made from its token, and that of a container stays hexadecimal.
         """
+        known = self._known.get(("a host", name))
+        if known is None:
+            known = self._known["a host", name] = self._of_host(name)
+        return known
+
+    def _of_host(self, name: str) -> str:
         lower = name.lower()
         dotted = _DOTTED.search(lower)
         if dotted is not None and lower.startswith("ip-"):

@@ -120,6 +120,41 @@ class DeviceOpenError(Fact):
     count: int = 1
 
 
+class DeviceAccess(Fact):
+    """The kernel lets our process use the device files of one class: mode, owner and device cgroup allow it."""
+
+    kind: ClassVar[str] = "device_access"
+
+    node: NodeClass
+    path: str
+    """Of the first one."""
+    count: int = 1
+
+
+class DevicePolicy(Fact):
+    """What systemd lets one unit open of NVIDIA's device files; it writes that list anew when it is reloaded."""
+
+    kind: ClassVar[str] = "device_policy"
+
+    unit: str
+    policy: Literal["auto", "closed", "strict"]
+    """`auto`: everything, unless devices are named."""
+    restricted: bool
+    """Other devices than those that are named are refused."""
+    nvidia: int = 0
+    """How many entries of its list name devices of NVIDIA's."""
+
+
+class DeviceFilter(Fact):
+    """A program that filters the devices of one cgroup (v2). What it lets through is not told."""
+
+    kind: ClassVar[str] = "device_filter"
+
+    cgroup: str
+    programs: int
+    """More than one: each of them must agree."""
+
+
 class DeviceFilePolicy(Fact):
     """How the driver creates its device files, from /proc/driver/nvidia/params."""
 

@@ -68,6 +68,16 @@ class PersistenceDaemon(Fact):
     """Of those, left without persistence mode (`--no-persistence-mode` or a failure)."""
 
 
+class PersistenceUnit(Fact):
+    """How a unit file of systemd starts nvidia-persistenced. What stands in a drop-in counts before the unit."""
+
+    kind: ClassVar[str] = "persistence_unit"
+
+    mode: Literal["on", "off"]
+    """`off`: with --no-persistence-mode, so that the daemon runs and keeps no GPU up."""
+    drop_in: bool = False
+
+
 class DriverParameter(Fact):
     """One parameter of the loaded NVIDIA kernel module, from /proc/driver/nvidia/params."""
 

@@ -19,6 +19,20 @@ FabricProblem: TypeAlias = Literal[
 ]
 
 
+class NvswitchOnBus(Fact):
+    """One NVSwitch that this system sees as a PCI function; those of NVLink 5 are none."""
+
+    kind: ClassVar[str] = "nvswitch_on_bus"
+
+    bdf: Bdf
+    device_id: str | None = None
+    """Four hexadecimal digits in lower case: 22a3; None where only its driver names it."""
+    driver: str | None = None
+    """Kernel driver bound to it, nvidia-nvswitch or vfio-pci; `none` where none is."""
+    reported_by: Literal["sysfs", "lspci", "procfs"]
+    """`procfs`: the NVIDIA driver has it."""
+
+
 class NvlinkLinks(Fact):
     """The NVLinks of one GPU: how many of them are up."""
 
@@ -95,6 +109,17 @@ class FabricManagerRun(Fact):
     """Time of the last line that counts, as printed."""
 
 
+class FabricManagerConfig(Fact):
+    """What fabric manager's configuration file tells it to do."""
+
+    kind: ClassVar[str] = "fabric_manager_config"
+
+    mode: Literal["all-gpus", "shared", "vgpu"] | None = None
+    """`all-gpus`: it sets up all GPUs; `shared` and `vgpu`: those whose partition somebody activates."""
+    stays_on_failure: bool | None = None
+    """It goes on running where it could set up nothing, so that `active` proves nothing."""
+
+
 class SubnetManagerRun(Fact):
     """The NVLink subnet manager (NVLSM), which programs the switches of NVLink 5."""
 
@@ -122,6 +147,28 @@ class ImexDomain(Fact):
     """Nodes refuse each other for it (`!V!`, `!M!`)."""
     broken_pairs: int = 0
     """Ordered pairs of nodes that are not connected."""
+
+
+class ImexNodes(Fact):
+    """The list of nodes of an IMEX domain, as the daemon of this machine is given it."""
+
+    kind: ClassVar[str] = "imex_nodes"
+
+    nodes: int
+    """0: the list is empty, and the daemon has nobody to meet."""
+    twice: str | None = None
+    """A node that stands in it more than once."""
+    addresses: str | None = None
+    """The nodes, `192.0.2.1 192.0.2.2`, as far as they are addresses, not names."""
+
+
+class ImexMembership(Fact):
+    """Whether an address of this machine stands in its own list of IMEX nodes. Combined."""
+
+    kind: ClassVar[str] = "imex_membership"
+
+    member: bool
+    nodes: int
 
 
 class ImexProblem(Fact):

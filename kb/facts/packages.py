@@ -62,3 +62,14 @@ class PackageEvent(Fact):
     """The driver's own release in it, without what the packager added."""
     time: str | None = None
     """As printed; local time of that machine."""
+
+
+class RebootRequired(Fact):
+    """The system's own note that it must be rebooted, and for which packages."""
+
+    kind: ClassVar[str] = "reboot_required"
+
+    driver: str | None = None
+    """The package of the NVIDIA driver that asks for it; None where none does, or where none is named."""
+    packages: int = 0
+    """How many packages ask for it, as far as they are named."""

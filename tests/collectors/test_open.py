@@ -567,3 +567,31 @@ def test_a_mutated_archive_is_read_or_refused(tmp_path_factory, content, changes
         assert "\n" not in str(error)  # noqa: PT017 - either way out is right
     else:
         assert opened.files != []
+
+
+def test_what_even_root_may_not_read_is_no_matter_of_rights(tmp_path):
+    """Nobody is told to become what he is."""
+    entry = {"name": "v", "file": "/proc/v", "outcome": "no-permission"}
+    content = {"schema": "diagnose.bundle/1", "uid": 0, "artifacts": [entry]}
+    opened = open_evidence([str(lay(tmp_path, {"manifest.json": json.dumps(content).encode()}))])
+
+    assert opened.unread == [Unread("/proc/v", "no-permission", "it is kept even from root here")]
+
+
+def test_commands_of_one_program_that_fail_alike_are_told_once(tmp_path):
+    """With the first of them, and how many more; another reason, or another program, stands for itself."""
+    failed = {"outcome": "failed", "error": "no systemd here"}
+    entries = [
+        {"name": "a", "command": ["systemctl", "status", "one"], **failed},
+        {"name": "b", "command": ["systemctl", "status", "two"], **failed},
+        {"name": "c", "command": ["systemctl", "show"], "outcome": "failed", "error": "Bus error"},
+        {"name": "d", "command": ["journalctl", "-k"], **failed},
+    ]
+    content = {"schema": "diagnose.bundle/1", "artifacts": entries}
+    opened = open_evidence([str(lay(tmp_path, {"manifest.json": json.dumps(content).encode(), "x": b"x"}))])
+
+    assert [(one.what, one.consequence) for one in opened.unread] == [
+        ("systemctl status one (and 1 more of systemctl)", "no systemd here"),
+        ("systemctl show", "Bus error"),
+        ("journalctl -k", "no systemd here"),
+    ]

@@ -1,7 +1,8 @@
 """Copies between every ordered pair of GPUs, each checked element by element.
 
 The ways go from the harmless to the one that is under suspicion, so that what a pair can do through the host is
-known before a copy between peers may hang.
+known before a copy between peers may hang. After a pair that hung another process goes on: `without` its GPUs, and
+of the way that hung with the pairs that come `after` it.
 """
 
 from __future__ import annotations
@@ -29,12 +30,16 @@ def work(journal: Journal) -> None:
         found["devices"] = devices
     if len(devices) < 2:
         raise Cannot(f"torch of {sys.executable} sees {len(devices)} GPU(s); copies need two")
-    pairs = [(src, dst) for src in range(len(devices)) for dst in range(len(devices)) if src != dst]
+    numbers = [device["index"] for device in devices]
+    pairs = [(src, dst) for src in numbers for dst in numbers if src != dst]
     offered = _offered(journal, gpus, pairs)
-    journal.note("plan", ways=asked["ways"], pairs=pairs, sizes_bytes=asked["sizes_bytes"], rounds=ROUNDS)
+    done = {key: asked[key] for key in ("without", "after") if key in asked}
+    journal.note("plan", ways=asked["ways"], pairs=pairs, sizes_bytes=asked["sizes_bytes"], rounds=ROUNDS, **done)
     try:
         for way in asked["ways"]:
             allowed = [pair for pair in pairs if offered[pair] or way not in NEEDS_ACCESS]
+            if way == asked["ways"][0]:
+                allowed = [pair for pair in allowed if pair > tuple(asked.get("after", ()))]
             if way.startswith("ipc-"):
                 _between_processes(journal, way, allowed)
             else:

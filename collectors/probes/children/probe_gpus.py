@@ -20,7 +20,9 @@ class Gpus:
 
     group_backend = "nccl"
 
-    def __init__(self) -> None:
+    def __init__(self, numbers: list[int] | None = None) -> None:
+        """`numbers` are those by which the visible GPUs are known, if some are hidden from this process."""
+        self._numbers = numbers
         self._contexts: dict[int, Any] = {}
         self._driver: Any = None
 
@@ -30,25 +32,26 @@ class Gpus:
         for index in range(torch.cuda.device_count()):
             properties = torch.cuda.get_device_properties(index)
             uuid = getattr(properties, "uuid", None)
-            found.append({"index": index, "name": properties.name, **({"uuid": f"GPU-{uuid}"} if uuid else {})})
+            number = self._numbers[index] if self._numbers else index
+            found.append({"index": number, "name": properties.name, **({"uuid": f"GPU-{uuid}"} if uuid else {})})
         return found
 
     def device(self, index: int) -> Any:
         """The torch device of a GPU."""
-        return torch.device("cuda", index)
+        return torch.device("cuda", self._place(index))
 
     def use(self, index: int) -> None:
         """Makes a GPU the one of this process."""
-        torch.cuda.set_device(index)
+        torch.cuda.set_device(self._place(index))
 
     def offers_access(self, src: int, dst: int) -> bool:
         """Whether the driver offers the one GPU access to the memory of the other."""
-        return bool(torch.cuda.can_device_access_peer(dst, src))
+        return bool(torch.cuda.can_device_access_peer(self._place(dst), self._place(src)))
 
     def settle(self, *indices: int) -> None:
         """Waits until these GPUs have done all their work."""
         for index in indices:
-            torch.cuda.synchronize(index)
+            torch.cuda.synchronize(self._place(index))
 
     def move(self, way: str, pair: tuple[int, int], source: Any, target: Any) -> None:
         """Brings the data of a tensor of the first GPU into one of the second, by one of the ways."""
@@ -67,6 +70,10 @@ class Gpus:
         """Adds up the tensors of all ranks, in place."""
         torch.distributed.all_reduce(tensor)
 
+    def _place(self, number: int) -> int:
+        """Where among the visible GPUs the one of this number is."""
+        return self._numbers.index(number) if self._numbers else number
+
     def _copy_by_driver(self, pair: tuple[int, int], source: Any, target: Any) -> None:
         """cuMemcpyPeer between the primary contexts, which are torch's own."""
         if self._driver is None:
@@ -79,7 +86,7 @@ class Gpus:
     def _context(self, index: int) -> Any:
         if index not in self._contexts:
             device, context = ctypes.c_int(), ctypes.c_void_p()
-            self._call("cuDeviceGet", ctypes.byref(device), ctypes.c_int(index))
+            self._call("cuDeviceGet", ctypes.byref(device), ctypes.c_int(self._place(index)))
             self._call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
             self._contexts[index] = context
         return self._contexts[index]
@@ -93,6 +100,6 @@ class Gpus:
 def gpus_of(asked: dict[str, Any]) -> Gpus:
     """The GPUs, or what a test puts in their place: the class `StandIn` of a Python file."""
     if "stand_in" not in asked:
-        return Gpus()
+        return Gpus(asked.get("numbers"))
     stand_in: Gpus = runpy.run_path(asked["stand_in"])["StandIn"](asked)
     return stand_in

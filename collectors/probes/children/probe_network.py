@@ -8,12 +8,19 @@ import os
 import socket
 import struct
 import time
+from pathlib import Path
 from typing import Any
 
 from probe_journal import Journal
 
 SIOCGIFADDR = 0x8915
+IFA_TENTATIVE, IFA_DADFAILED = 0x40, 0x08
+OF_THE_LINK = "20"
+INET6 = "/proc/net/if_inet6"
 MOST_ADDRESSES = 8
+MOST_ADDRESSES6 = 6
+"""Each connection may take three seconds, and there are as many as the square of this."""
+MOST_MASTERS = 4
 CONNECT_S = 3.0
 HELLO = b"diagnose probe"
 
@@ -25,14 +32,17 @@ def work(journal: Journal) -> None:
     with journal.step("own-name", limit_s, name=name) as found:
         found.update(_resolved(name))
     with journal.step("addresses", limit_s) as found:
-        addresses = _addresses()
-        found["addresses"] = [f"{interface} {address}" for interface, address in addresses]
-    chosen = addresses[:MOST_ADDRESSES]
-    journal.note("plan", connections=len(chosen) ** 2, addresses_left_out=len(addresses) - len(chosen))
-    for _, to in chosen:
-        for _, whence in chosen:
-            with journal.step("connect", limit_s, target=to, source=whence) as found:
-                found.update(_between(whence, to))
+        addresses, addresses6 = _addresses(), _addresses6()
+        found["addresses"] = [f"{interface} {address}" for interface, address in addresses + addresses6]
+    chosen = [address for _, address in addresses[:MOST_ADDRESSES]]
+    chosen6 = [address for _, address in addresses6[:MOST_ADDRESSES6]]
+    pairs = [(to, whence) for family in (chosen, chosen6) for to in family for whence in family]
+    pairs = [(to, whence) for to, whence in pairs if to == whence or "%" not in to + whence]
+    left_out = len(addresses) + len(addresses6) - len(chosen) - len(chosen6)
+    journal.note("plan", connections=len(pairs), addresses_left_out=left_out)
+    for to, whence in pairs:
+        with journal.step("connect", limit_s, target=to, source=whence) as found:
+            found.update(_between(whence, to))
     master, port = os.environ.get("MASTER_ADDR"), os.environ.get("MASTER_PORT", "")
     if master and port.isdigit():
         with journal.step("master", limit_s, target=master, port=int(port)) as found:
@@ -61,11 +71,27 @@ def _addresses() -> list[tuple[str, str]]:
     return found
 
 
+def _addresses6() -> list[tuple[str, str]]:
+    """Each interface with an IPv6 address, one of the link alone as `fe80::1%eth0`; none without IPv6."""
+    found = []
+    try:
+        lines = [line.split() for line in Path(INET6).read_text(encoding="ascii").splitlines()]
+    except OSError:
+        return []
+    for digits, _, _, scope, flags, name in lines:
+        if int(flags, 16) & (IFA_TENTATIVE | IFA_DADFAILED):
+            continue
+        address = socket.inet_ntop(socket.AF_INET6, bytes.fromhex(digits))
+        found.append((name, f"{address}%{name}" if scope == OF_THE_LINK else address))
+    # Those that lead to other machines first.
+    return sorted(found, key=lambda one: ("%" in one[1], one[0] != "lo", one[0]))
+
+
 def _between(whence: str, to: str) -> dict[str, Any]:
     """Whether a few bytes get from one own address to another."""
     port = None
     try:
-        with socket.create_server((to, 0)) as server:
+        with socket.create_server((to, 0), family=_family(to)) as server:
             server.settimeout(CONNECT_S)
             port = server.getsockname()[1]
             began = time.perf_counter()
@@ -81,12 +107,26 @@ def _between(whence: str, to: str) -> dict[str, Any]:
     return {"port": port, "result": "ok" if arrived else "wrong-data", "took_ms": took_ms}
 
 
+def _family(address: str) -> socket.AddressFamily:
+    return socket.AF_INET6 if ":" in address else socket.AF_INET
+
+
 def _to_master(master: str, port: int) -> dict[str, Any]:
+    """What came of it: the first address of the name that answers counts, and each is told."""
     try:
-        with socket.create_connection((master, port), CONNECT_S):
-            return {"result": "ok"}
-    except OSError as error:
+        found = socket.getaddrinfo(master, port, type=socket.SOCK_STREAM)
+    except socket.gaierror as error:
         return _refused(error)
+    tried: list[dict[str, Any]] = []
+    for address in dict.fromkeys(str(entry[4][0]) for entry in found[:MOST_MASTERS]):
+        try:
+            with socket.create_connection((address, port), CONNECT_S):
+                tried.append({"address": address, "result": "ok"})
+                break
+        except OSError as error:
+            tried.append({"address": address, **_refused(error)})
+    told = {key: one for key, one in tried[-1].items() if key != "address"}
+    return {**told, "tried": tried} if len(tried) > 1 else told
 
 
 def _refused(error: OSError) -> dict[str, Any]:

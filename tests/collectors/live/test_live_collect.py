@@ -205,6 +205,31 @@ def test_a_hanging_nvidia_smi_costs_only_itself(out: Path, tools: Tools) -> None
     }
 
 
+def test_after_one_tool_hung_no_other_takes_all_the_time(out: Path, tools: Tools) -> None:
+    """The next gets a share of what is left, so that the one after it has its turn."""
+    tools.add("stands", "sleep 60")
+    tools.add("stands-too", "sleep 60")
+
+    take(
+        out, row("one", "stands", deadline_s=0.4), row("two", "stands-too"), row("three", "uname"), deadline_s=3.0
+    )
+
+    found = entries(out)
+    assert [found[name]["outcome"] for name in ("one", "two", "three")] == ["timed-out", "timed-out", "ok"]
+
+
+def test_files_are_read_though_tools_have_spent_their_time(out: Path, tools: Tools) -> None:
+    """Of what is kept for the last; a tool gets nothing of that."""
+    tools.add("stands", "sleep 60")
+    version = Source("version", File("/proc/version"))
+
+    take(out, row("one", "stands"), version, row("two", "uname"), row("three", "uname", last=True), deadline_s=3.0)
+
+    found = entries(out)
+    assert [found[name]["outcome"] for name in ("one", "version", "three")] == ["timed-out", "ok", "ok"]
+    assert found["two"]["error"].endswith("but for what is kept for the last")
+
+
 def test_no_step_starts_after_the_deadline_of_the_run(out: Path) -> None:
     """The bundle is written all the same, with an entry for each source."""
     take(out, row("one", "uname"), Source("two", File("/proc/version")), deadline_s=0.0)
@@ -420,3 +445,29 @@ def test_the_default_name_is_safe_and_in_utc(host: str, expected: str) -> None:
     when = datetime(2026, 3, 9, 13, 2, 11, tzinfo=timezone(timedelta(hours=1)))
 
     assert expected == default_name(host, when)
+
+
+PROMISED = (
+    *("/proc/driver/nvidia/version", "/proc/driver/nvidia/gpus/*/information", "/proc/driver/nvidia-nvswitch/"),
+    *("/proc/driver/nvidia/capabilities/", "/sys/kernel/iommu_groups/", "/sys/bus/pci/devices/*/config"),
+    *("/sys/module/nvidia*/srcversion", "/lib/modules/*/build", "/var/log/apt/history.log", "/var/log/dpkg.log"),
+    *(
+        "/var/log/dnf.rpm.log",
+        "/proc/devices",
+        "/dev/nvidia*",
+        "/sys/fs/cgroup/devices/devices.list",
+        "DeviceAllow",
+    ),
+    *("bpftool cgroup tree", "/proc/self/limits", "/dev/shm", "/sys/kernel/mm/hugepages/", "numactl --hardware"),
+    *("ip addr", "ip route", "/sys/class/infiniband/", "show_gids", "/etc/nccl.conf", "sitecustomize.py"),
+    *("usercustomize.py", "/etc/cdi/", "/etc/docker/daemon.json", "/etc/nvidia-container-runtime/config.toml"),
+    *("fabricmanager.cfg", "/etc/nvidia-imex/", "nvidia-fabricmanager", "nvidia-persistenced", "nvidia-imex"),
+    *("/run/reboot-required", "nvidia-smi -q", "py-spy", "/var/log/nvidia-installer.log"),
+)
+
+
+def test_the_table_has_what_is_promised() -> None:
+    """Each kind of evidence is named by a row: as a path, a command, or a command that shows the same."""
+    rows = " ".join(f"{source.name} {source.how}" for source in SOURCES).replace("', '", " ")
+
+    assert [what for what in PROMISED if what not in rows] == []

@@ -23,7 +23,8 @@ class StandIn(Gpus):
         os.environ["GLOO_SOCKET_IFNAME"] = "lo"
 
     def describe(self):
-        return [{"index": index, "name": "stand-in"} for index in range(self._asked["devices"])]
+        numbers = self._asked.get("numbers") or range(self._asked["devices"])
+        return [{"index": index, "name": "stand-in"} for index in numbers]
 
     def device(self, index):  # noqa: ARG002
         return torch.device("cpu")
@@ -39,7 +40,8 @@ class StandIn(Gpus):
 
     def move(self, way, pair, source, target):
         fault = self._asked.get("fault", {})
-        if (fault.get("way"), fault.get("pair")) != (way, list(pair)):
+        pairs = fault.get("pair", [])
+        if fault.get("way") != way or list(pair) not in (pairs if isinstance(pairs[0], list) else [pairs]):
             target.copy_(source)
         elif not self._breaks(fault["kind"]):
             self._spoil(fault["kind"], source, target)

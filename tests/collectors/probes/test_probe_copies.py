@@ -96,6 +96,41 @@ def test_a_copy_that_crashes_is_named_by_pair_and_step(tmp_path, way):
     assert ran.entry("p2p")["outcome"] == "failed"
 
 
+@pytest.mark.parametrize("kind", ["hang", "crash", "error"])
+def test_after_a_pair_that_stops_it_the_others_are_tried_without_its_gpus(tmp_path, kind):
+    """A new process, from which both are hidden, takes the later pairs of that way and all of the next ways."""
+    fault = {"kind": kind, "way": "copy", "pair": [0, 2]}
+    ran = Ran(tmp_path, "p2p", **{**SMALL, "devices": 4}, fault=fault, ways=["host", "copy", "kernel"], step_s=4.0)
+    records = ran.journal("p2p")
+    second = next(at for at, record in enumerate(records) if record["event"] == "outcome") + 1
+    asked, plan = records[second], next(record for record in records[second:] if record["event"] == "plan")
+    tried = [(one["step"], one["src"], one["dst"]) for one in records[second:] if "wrong" in one]
+
+    assert records[second - 1]["steps"][0] == {"step": "copy", "src": 0, "dst": 2, "size_bytes": 4096}
+    assert (asked["event"], asked["environ"]["CUDA_VISIBLE_DEVICES"]) == ("asked", "1,3")
+    assert (plan["pairs"], plan["without"], plan["after"]) == ([[1, 3], [3, 1]], [0, 2], [0, 2])
+    assert tried == [("copy", 1, 3), ("copy", 3, 1), ("kernel", 1, 3), ("kernel", 3, 1)]
+    assert ran.outcome("p2p") == {"outcome": "completed"}
+    assert "copy 0 -> 2" in ran.entry("p2p")["error"]
+    assert ran.entry("p2p")["error"].endswith("without those GPUs: completed")
+    assert any(line.endswith("; goes on without GPUs 0 and 2") for line in ran.said)
+
+
+def test_a_second_pair_that_stops_it_is_left_out_too(tmp_path):
+    """Until fewer than two GPUs are left; of a way that is through for all others the next one is taken."""
+    fault = {"kind": "crash", "way": "kernel", "pair": [[1, 0], [5, 4]]}
+    ran = Ran(tmp_path, "p2p", **{**SMALL, "devices": 6}, fault=fault, ways=["kernel", "copy"])
+    plans = [record for record in ran.journal("p2p") if record["event"] == "plan"]
+    ends = [record for record in ran.journal("p2p") if record["event"] == "outcome"]
+
+    assert [plan.get("without") for plan in plans] == [None, [0, 1], [0, 1, 4, 5]]
+    assert [plan["ways"] for plan in plans] == [["kernel", "copy"], ["kernel", "copy"], ["copy"]]
+    assert [end["outcome"] for end in ends] == ["crashed", "crashed", "completed"]
+    assert [(one["step"], one["src"], one["dst"]) for one in ran.journal("p2p")[-4:-2] if "wrong" in one] == [
+        ("copy", 3, 2)
+    ]
+
+
 def test_an_error_of_cuda_ends_the_probe_in_its_own_words(tmp_path):
     """After such an error every call fails; the traceback is kept beside the journal."""
     ran = Ran(tmp_path, "p2p", **SMALL, fault={"kind": "error", "way": "copy", "pair": [0, 1]}, ways=["copy"])

@@ -115,6 +115,43 @@ def test_own_addresses_reach_each_other(tmp_path, monkeypatch):
     assert (master["target"], master["port"], master["result"]) == ("127.0.0.1", port, "refused")
 
 
+def test_addresses_of_both_families_are_connected_each_with_its_own(tmp_path):
+    """IPv6 loopback is reached where the kernel has IPv6, and none is asked to reach the other family."""
+    ran = Ran(tmp_path, "network")
+    pairs = [(one["source"], one["target"]) for one in ran.ends("network") if one["step"] == "connect"]
+    has_ipv6 = "lo ::1" in ran.end("network", "addresses")["addresses"]
+
+    assert ("127.0.0.1", "127.0.0.1") in pairs
+    assert (("::1", "::1") in pairs) == has_ipv6
+    assert [pair for pair in pairs if (":" in pair[0]) != (":" in pair[1])] == []
+    assert {one["result"] for one in ran.ends("network") if one.get("target") == "::1"} <= {"ok"}
+
+
+def test_a_meeting_point_is_tried_by_each_of_its_addresses(tmp_path, monkeypatch):
+    """Nobody listens on the first address of the name and somebody on the second: both are told."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        names = tmp_path / "sitecustomize.py"
+        names.write_text(
+            "import socket\n_ask = socket.getaddrinfo\n"
+            "def ask(name, *more, **named):\n"
+            "    found = [a for n in ('127.0.0.2', '127.0.0.1') for a in _ask(n, *more, **named)]\n"
+            "    return found if name == 'meeting.example' else _ask(name, *more, **named)\n"
+            "socket.getaddrinfo = ask\n"
+        )
+        monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+        monkeypatch.setenv("MASTER_ADDR", "meeting.example")
+        monkeypatch.setenv("MASTER_PORT", str(port))
+        ran = Ran(tmp_path, "network")
+
+    master = ran.end("network", "master")
+    assert master["result"] == "ok"
+    assert [(one["address"], one["result"]) for one in master["tried"]] == [
+        ("127.0.0.2", "refused"),
+        ("127.0.0.1", "ok"),
+    ]
+
+
 def test_a_meeting_point_where_somebody_listens_is_reached(tmp_path, monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as server:
         monkeypatch.setenv("MASTER_ADDR", "127.0.0.1")
