@@ -266,7 +266,9 @@ def _add_rules() -> None:
     from diagnose.rules_command import app as rules_app
 
     app.add_typer(
-        rules_app, name="rules", help="The rule author's kit: list, show, new, try, lint, test, coverage, schema."
+        rules_app,
+        name="rules",
+        help="The rule author's kit: list, show, vocabulary, new, try, lint, test, coverage, schema.",
     )
 
 

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-import json
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from enum import Enum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kb.errors import DiagnoseError
+from diagnose.rules_look_up import (
+    Form,
+    ListFormat,
+    MoreRules,
+    list_rules,
+    print_json,
+    show,
+    usage_errors,
+    vocabulary,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from diagnose.explain import Case
     from kb.load import LoadedRules
 
@@ -35,61 +41,14 @@ class LintFormat(str, Enum):
     github = "github"
 
 
-class ListFormat(str, Enum):
-    """How a list is printed."""
-
-    text = "text"
-    json = "json"
-
-
 Paths = Annotated[
     list[Path] | None,
     typer.Argument(metavar="[PATH]...", help="Rule files or directories; without any, the rules of this program."),
 ]
-MoreRules = Annotated[
-    list[Path] | None,
-    typer.Option("--rules", metavar="DIR", help="Directory with more rules; may be repeated.", show_default=False),
-]
-Form = Annotated[ListFormat, typer.Option("--format", help="Form of the list.")]
 
-
-@contextmanager
-def _usage_errors() -> Iterator[None]:
-    """Prints what the user can mend to standard error and ends with 2."""
-    try:
-        yield
-    except DiagnoseError as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(2) from None
-
-
-@app.command("list")
-def list_rules(rules: MoreRules = None, format: Form = ListFormat.text) -> None:  # noqa: A002
-    """List all causes: id, status, title."""
-    from diagnose import rules_kit
-
-    with _usage_errors():
-        rows = rules_kit.rows(rules_kit.with_shipped(rules))
-    if format is ListFormat.json:
-        _print_json({"schema": "diagnose.rules/1", "causes": rows})
-        return
-    width = max((len(row["id"]) for row in rows), default=0)
-    for row in rows:
-        instead = f" (replaced by {' and '.join(row['replaced_by'])})" if row["replaced_by"] else ""
-        typer.echo(f"{row['id']:{width}}  {row['status']:12}  {row['title']}{instead}")
-
-
-@app.command()
-def show(
-    cause: Annotated[str, typer.Argument(metavar="ID", help="Id of a cause.")], rules: MoreRules = None
-) -> None:
-    """Show one cause as a page: how it comes about, what speaks for and against it, what to do."""
-    from diagnose import rules_kit
-    from diagnose.rules_page import page
-
-    with _usage_errors():
-        found = rules_kit.cause_named(cause, rules_kit.with_shipped(rules))
-    typer.echo(page(found), nl=False)
+app.command("list")(list_rules)
+app.command()(show)
+app.command()(vocabulary)
 
 
 @app.command()
@@ -111,7 +70,7 @@ def new(
     from diagnose.explain import read_case
 
     directory = output or rules_new.default_directory()
-    with _usage_errors():
+    with usage_errors():
         base = rules_kit.with_shipped(None)
         shown = rules_new.shown_by(read_case(evidence), base) if evidence else rules_new.PLAIN
         typer.echo(rules_new.write_new(cause, directory, shown, base))
@@ -132,7 +91,7 @@ def lint(
     if fix:
         from diagnose.rules_lint import mend
 
-        with _usage_errors():
+        with usage_errors():
             changes = mend(paths)
         for change in changes:
             typer.echo(f"fixed {change}", err=True)
@@ -168,7 +127,7 @@ def run_examples(
         return
     tests = rules_tests.tested_examples(loaded.base, causes)
     if corpus is not None:
-        with _usage_errors():
+        with usage_errors():
             tests += rules_tests.tested_cases(
                 loaded.base, corpus, [one.cause for one in causes] if paths else None
             )
@@ -176,7 +135,7 @@ def run_examples(
         from diagnose.junit import junit_xml
         from diagnose.output import write
 
-        with _usage_errors():
+        with usage_errors():
             write(junit_xml(tests), junit)
     if any(one.failed for one in tests):
         raise typer.Exit(1)
@@ -192,7 +151,7 @@ def try_rule(
     from diagnose.explain import read_case
     from diagnose.rules_try import each_change
 
-    with _usage_errors():
+    with usage_errors():
         case = read_case(inputs)
     if not watch:
         _print_tried(rule, case)
@@ -209,7 +168,7 @@ def _print_tried(rule: Path, case: Case) -> None:
     from diagnose.render.why import render_why, render_why_not
     from diagnose.rules_try import tried
 
-    with _usage_errors():
+    with usage_errors():
         found, faults = tried(rule, case)
     for fault in faults:
         typer.echo(str(fault))
@@ -235,7 +194,7 @@ def schema(
     from diagnose.output import as_json, write
     from kb.schema import rule_schema
 
-    with _usage_errors():
+    with usage_errors():
         write(as_json(rule_schema(rules_kit.with_shipped(rules))), output)
 
 
@@ -251,10 +210,10 @@ def coverage(
     """Show what the rules cover, by cause and by code; end with 1 where something is unaccounted for."""
     from diagnose import rules_coverage, rules_kit
 
-    with _usage_errors():
+    with usage_errors():
         found = rules_coverage.coverage(rules_kit.with_shipped(rules), corpus)
     if format is ListFormat.json:
-        _print_json(rules_coverage.as_values(found))
+        print_json(rules_coverage.as_values(found))
     else:
         typer.echo("\n".join(rules_coverage.as_lines(found)))
     if found.unaccounted:
@@ -267,7 +226,7 @@ def _sound_rules(paths: list[Path] | None, form: LintFormat = LintFormat.text) -
     from diagnose.render.words import count as counted
     from diagnose.rules_lint import in_form
 
-    with _usage_errors():
+    with usage_errors():
         loaded = rules_kit.rules_at(paths)
         faults = rules_kit.faults_under(loaded, paths)
     typer.echo(in_form(form.value, faults), nl=False)
@@ -276,7 +235,3 @@ def _sound_rules(paths: list[Path] | None, form: LintFormat = LintFormat.text) -
     files = len({fault.place.path for fault in faults})
     typer.echo(f"{counted(len(faults), 'fault')} in {counted(files, 'file')}", err=True)
     raise typer.Exit(1)
-
-
-def _print_json(value: Any) -> None:
-    typer.echo(json.dumps(value, indent=1, ensure_ascii=False))

@@ -104,6 +104,13 @@ def cause_named(name: str, base: RuleBase) -> Cause:
     raise InputError(f"no cause is named `{name}`{nearest(name, base.causes)}")
 
 
+def text_of_rule(name: str, base: RuleBase) -> str:
+    """The text of the file of a cause or symptom, as it stands. Raises InputError with the nearest id."""
+    if name not in base.symptoms:
+        cause_named(name, base)
+    return Path(base.files[name]).read_text(encoding="utf-8-sig")
+
+
 def rows(base: RuleBase) -> list[dict[str, Any]]:
     """What a list says of each cause, in order of ids."""
     return [
