@@ -128,9 +128,8 @@ def run_examples(
     tests = rules_tests.tested_examples(loaded.base, causes)
     if corpus is not None:
         with usage_errors():
-            tests += rules_tests.tested_cases(
-                loaded.base, corpus, [one.cause for one in causes] if paths else None
-            )
+            base = loaded.base if paths else rules_kit.with_shipped(None)
+            tests += rules_tests.tested_cases(base, corpus, [one.cause for one in causes] if paths else None)
     if junit is not None:
         from diagnose.junit import junit_xml
         from diagnose.output import write

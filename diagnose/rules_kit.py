@@ -35,15 +35,16 @@ def with_shipped(directories: Sequence[Path] | None) -> RuleBase:
 def rules_at(paths: Sequence[Path] | None) -> LoadedRules:
     """The rules at these paths, together with what they may speak of.
 
-    That is the directory of rules that a path lies in, and the rules of this program; the paths come first
-    where an id is defined in both. Without paths, the rules of this program.
+    That is the directory of rules that a path lies in, the rules of the environment and of packages, and those of
+    this program; the paths come first where an id is defined in several. Without paths, the rules of this program.
 
     Raises InputError for a path that is not there.
     """
     if not paths:
         return read_rules(shipped_rules())
     around = [parent for path in paths for parent in path.resolve().parents if (parent / "symptoms").is_dir()]
-    return read_rules(*paths, beside=[*around, shipped_rules()])
+    more = [one.path for one in packs((), __version__)]
+    return read_rules(*paths, beside=[*around, *more, shipped_rules()])
 
 
 def faults_under(loaded: LoadedRules, paths: Sequence[Path] | None) -> list[RuleError]:
