@@ -60,14 +60,15 @@ class FileReading:
     why_unread: str
 
 
-def read_file(file: File, *, among: int = 0) -> tuple[FileReading, list[Reading]]:
+def read_file(file: File, *, among: int = 0, more: Sequence[Reader] = ()) -> tuple[FileReading, list[Reading]]:
     """The readings of one file and the account of it. Never raises for bad content.
 
-    `among`: how many bytes are read in all, of which those of the file are some.
+    `among`: how many bytes are read in all, of which those of the file are some. `more`: readers beside those
+    that are known.
     """
     size = file.content.size
     if not file.content.is_held and not _is_divided(file.content):
-        return _read_large(file)
+        return _read_large(file, more)
     content = file.content.data
     empty = not content.strip()
     if empty and file.command is None:
@@ -81,7 +82,7 @@ def read_file(file: File, *, among: int = 0) -> tuple[FileReading, list[Reading]
     taken: dict[str, None] = {}
     unread = 0
     for section in sections(replace(file, content=Content(content))):
-        found = dict(read_section(section, at_once=max(size, among) > WORTH_A_SEARCH))
+        found = dict(read_section(section, at_once=max(size, among) > WORTH_A_SEARCH, more=more))
         for name, of_reader in found.items():
             taken[name] = None
             readings += [_weakened(one) for one in of_reader] if file.truncated else of_reader
@@ -105,7 +106,7 @@ def _read_binary(file: File) -> tuple[FileReading, list[Reading]]:
     return FileReading(file.path, len(content), (BINARY_READER.name,), facts, unread, why), readings
 
 
-def _read_large(file: File) -> tuple[FileReading, list[Reading]]:
+def _read_large(file: File, more: Sequence[Reader]) -> tuple[FileReading, list[Reading]]:
     """A file of many bytes: readers get the lines that they want, and nothing else of it is ever held."""
     from collectors.large import marked_sections
 
@@ -115,7 +116,7 @@ def _read_large(file: File) -> tuple[FileReading, list[Reading]]:
         return FileReading(file.path, size, (), 0, size, why), [Unread(file.path, "unreadable", why)]
     readings: list[Reading] = []
     taken: list[str] = []
-    for reader, section in marked_sections(file.path, file.content, known_readers()):
+    for reader, section in marked_sections(file.path, file.content, (*known_readers(), *more)):
         found = _read_safely(reader, section)
         if found:
             taken.append(reader.name)
@@ -138,10 +139,12 @@ def _weakened(reading: Reading) -> Reading:
     return reading
 
 
-def read_section(section: Section, *, at_once: bool = False) -> Iterator[tuple[str, list[Reading]]]:
+def read_section(
+    section: Section, *, at_once: bool = False, more: Sequence[Reader] = ()
+) -> Iterator[tuple[str, list[Reading]]]:
     """Each reader that takes the section, with what it read there; `at_once` is for sections of much text."""
     offered, readers = offers(section, at_once=at_once)
-    for reader in readers:
+    for reader in (*readers, *(one for one in more if offered.has(*one.markers))):
         found = _read_safely(reader, offered)
         if found:
             yield reader.name, found
@@ -199,20 +202,25 @@ def _borders(lines: Iterable[str]) -> Iterator[tuple[int, int, str | None]]:
             fenced = not fenced
 
 
-def read_all(files: Sequence[File]) -> tuple[list[FileReading], list[Reading]]:
-    """The accounts and the readings of all files, in their order; on two cores where there is much to read."""
+def read_all(files: Sequence[File], more: Sequence[Reader] = ()) -> tuple[list[FileReading], list[Reading]]:
+    """The accounts and the readings of all files, in their order; on two cores where there is much to read.
+
+    `more`: readers beside those that are known.
+    """
     here, there = _shares(files)
     if there:
         prepare()  # once, before the child is forked
-    rest = beside(partial(_read_each, files, there)) if there else dict
-    done = {**_read_each(files, here), **rest()}
+    rest = beside(partial(_read_each, files, there, more)) if there else dict
+    done = {**_read_each(files, here, more), **rest()}
     accounts = [done[place][0] for place in range(len(files))]
     return accounts, settled([reading for place in range(len(files)) for reading in done[place][1]])
 
 
-def _read_each(files: Sequence[File], places: Sequence[int]) -> dict[int, tuple[FileReading, list[Reading]]]:
+def _read_each(
+    files: Sequence[File], places: Sequence[int], more: Sequence[Reader]
+) -> dict[int, tuple[FileReading, list[Reading]]]:
     held = sum(files[place].content.size for place in places if files[place].content.is_held)
-    return {place: read_file(files[place], among=held) for place in places}
+    return {place: read_file(files[place], among=held, more=more) for place in places}
 
 
 def _shares(files: Sequence[File]) -> tuple[list[int], list[int]]:

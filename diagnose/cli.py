@@ -198,12 +198,14 @@ def facts(
         bool, typer.Option("--as-example", help="In the form that examples of rules take.")
     ] = False,
     output: Output = None,
+    rules: RuleDirs = None,
 ) -> None:
     """Show what was read from where: every fact with its source, every file with the readers that took it."""
     from diagnose.explain import read_case
     from diagnose.render import facts as render
+    from diagnose.run_rules import lines_of_users
 
-    case = read_case(inputs)
+    case = read_case(inputs, lines=lines_of_users(rules or []))
     if as_example:
         from diagnose.as_example import example_lines
 

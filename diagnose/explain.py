@@ -10,7 +10,8 @@ from pathlib import Path
 
 from collectors.combine import combine
 from collectors.hosts import by_host
-from collectors.open import Opened, open_evidence
+from collectors.open import File, Opened, open_evidence
+from collectors.readers.log_lines import line_readers
 from collectors.scan import FileReading, read_all
 from diagnose import __version__
 from diagnose.differences import differences, with_faults
@@ -18,8 +19,9 @@ from diagnose.render.report import Report, Stats, stands
 from diagnose.run_rules import RunRules, run_rules
 from engine.result import Finding
 from engine.session import assess_parts
+from kb.asked import LINE
 from kb.errors import InputError
-from kb.evidence import Looked, Observed, Reading
+from kb.evidence import Looked, Observed, Reading, Unread
 from kb.rule import Cause, RuleBase
 
 OF_AN_END = frozenset({"run_end", "run_outcome", "process_error", "process_exit"})
@@ -47,8 +49,10 @@ class Case:
         return [reading for reading in self.readings if isinstance(reading, Looked)]
 
 
-def read_case(paths: Sequence[str], run: int | None = None) -> Case:
+def read_case(paths: Sequence[str], run: int | None = None, lines: Sequence[str] = ()) -> Case:
     """The evidence of these inputs; of logs that hold several runs, only that one (1 is the first).
+
+    `lines`: texts by which rules ask for lines that no reader knows.
 
     Raises InputError where there is no evidence, or no such run.
     """
@@ -57,13 +61,23 @@ def read_case(paths: Sequence[str], run: int | None = None) -> Case:
         from collectors.runs import only_run
 
         opened.files = only_run(opened.files, run)
-    files, readings = read_all(opened.files)
+    files, parts = read_files(opened.files, lines, opened.unread)
+    everything = [reading for part in parts.values() for reading in part]
+    return Case(opened, files, tuple(dict.fromkeys(everything)), parts)
+
+
+def read_files(
+    files: Sequence[File], lines: Sequence[str] = (), unread: Sequence[Unread] = ()
+) -> tuple[tuple[FileReading, ...], dict[str, tuple[Reading, ...]]]:
+    """What became of each file, and all readings, those of combiners too, by the machine that they speak of."""
+    accounts, readings = read_all(files, line_readers(lines))
+    if lines:  # what a log does not show may still have been so
+        readings += [Looked(LINE, complete=False, where=one.path, reason="not-collected") for one in files]
     parts = {
-        f"host {host}" if host else "": tuple(dict.fromkeys([*part, *combine(part), *opened.unread]))
+        f"host {host}" if host else "": tuple(dict.fromkeys([*part, *combine(part), *unread]))
         for host, part in by_host(readings).items()
     }
-    everything = [reading for part in parts.values() for reading in part]
-    return Case(opened, tuple(files), tuple(dict.fromkeys(everything)), parts)
+    return tuple(accounts), parts
 
 
 def rule_base() -> RuleBase:
@@ -89,7 +103,7 @@ def explain(paths: Sequence[str], rule_directories: Sequence[Path] = (), run: in
 
 
 def _report(rules: RunRules, paths: Sequence[str], run: int | None, started: float) -> Report:
-    case = read_case(paths, run)
+    case = read_case(paths, run, rules.lines)
     diagnosis = assess_parts(rules.base, case.parts)
     diagnosis = replace(diagnosis, unread=(*rules.left_out, *diagnosis.unread))
     faults = [one for one in diagnosis.findings if one.cause.kind == "fault" and stands(one)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from enum import Enum
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,8 +20,11 @@ from diagnose.rules_look_up import (
     usage_errors,
     vocabulary,
 )
+from kb.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from diagnose.explain import Case
     from kb.load import LoadedRules
 
@@ -58,6 +61,10 @@ def new(
         list[str] | None,
         typer.Option("--from", metavar="INPUT", help="Begin from what this evidence shows.", show_default=False),
     ] = None,
+    line: Annotated[
+        list[str] | None,
+        typer.Option("--line", metavar="TEXT", help="Begin from lines of it that hold this.", show_default=False),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -72,7 +79,11 @@ def new(
     directory = output or rules_new.default_directory()
     with usage_errors():
         base = rules_kit.with_shipped(None)
-        shown = rules_new.shown_by(read_case(evidence), base) if evidence else rules_new.PLAIN
+        shown = rules_new.PLAIN
+        if evidence:
+            shown = rules_new.shown_by(read_case(evidence, lines=line or ()), base, line or ())
+        elif line:
+            raise InputError("--line TEXT says which lines of the evidence count; name that with --from")
         typer.echo(rules_new.write_new(cause, directory, shown, base))
 
 
@@ -150,25 +161,27 @@ def try_rule(
     from diagnose.explain import read_case
     from diagnose.rules_try import each_change
 
-    with usage_errors():
-        case = read_case(inputs)
+    @cache
+    def read(lines: tuple[str, ...]) -> Case:
+        return read_case(inputs, lines=lines)
+
     if not watch:
-        _print_tried(rule, case)
+        _print_tried(rule, read)
         return
     for _ in each_change(rule):
         typer.echo(CLEAR, nl=False)
         with suppress(typer.Exit):
-            _print_tried(rule, case)
+            _print_tried(rule, read)
 
 
-def _print_tried(rule: Path, case: Case) -> None:
+def _print_tried(rule: Path, read: Callable[[tuple[str, ...]], Case]) -> None:
     """Prints the proof of each cause, or what it lacks; where the rules have faults, those, and ends with 1."""
     from diagnose.output import on_console, write
     from diagnose.render.why import render_why, render_why_not
     from diagnose.rules_try import tried
 
     with usage_errors():
-        found, faults = tried(rule, case)
+        found, faults = tried(rule, read)
     for fault in faults:
         typer.echo(str(fault))
     if faults:

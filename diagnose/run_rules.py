@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from diagnose import __version__
+from kb.asked import asked_lines
 from kb.errors import RuleErrors
 from kb.evidence import Unread
 from kb.packs import Pack, packs
@@ -45,6 +46,8 @@ class RunRules:
     faults: tuple[RuleError, ...] = ()
     left_out: tuple[Unread, ...] = ()
     """The rules that take no part for a fault, as what is not known of the evidence."""
+    lines: tuple[str, ...] = ()
+    """The texts by which they ask for lines that no reader knows."""
 
     @property
     def warnings(self) -> list[str]:
@@ -65,6 +68,15 @@ def run_rules(directories: Sequence[Path] = ()) -> RunRules:
     return _with_packs(found)
 
 
+def lines_of_users(directories: Sequence[Path] = ()) -> tuple[str, ...]:
+    """The texts by which rules that are not of this program ask for lines that no reader knows.
+
+    Raises what `run_rules` raises.
+    """
+    found = packs(directories, __version__)
+    return _with_packs(found).lines if found else ()
+
+
 def _with_packs(found: Sequence[Pack]) -> RunRules:
     from diagnose.rules_kit import faults_under
     from kb.load import in_order, read_rules, shipped_rules
@@ -74,7 +86,7 @@ def _with_packs(found: Sequence[Pack]) -> RunRules:
     ours = [fault for fault in loaded.errors if Path(fault.place.path).is_relative_to(shipped_rules())]
     if ours:
         raise RuleErrors(sorted(ours, key=in_order))
-    faults = faults_under(loaded, [one.path for one in found])
+    faults = faults_under(loaded, [one.path for one in found], of_logs=False)
     owners = {id(fault): _owner(fault, loaded) for fault in faults if _prevents(fault)}
     faulty = {id(owner) for owner in owners.values() if owner is not None}
     told: dict[str, Unread] = {}
@@ -84,7 +96,8 @@ def _with_packs(found: Sequence[Pack]) -> RunRules:
             name = f"the rule {owner.id}" if owner else f"the rule file {fault.place.path}"
             told.setdefault(name, Unread(name, "unreadable", f"it took no part in the answer: {fault}"))
     sound = (one for one in loaded.items if id(one) not in faulty)
-    return RunRules(base_of(sound), tuple(found), tuple(faults), tuple(told.values()))
+    base = base_of(sound)
+    return RunRules(base, tuple(found), tuple(faults), tuple(told.values()), asked_lines(base))
 
 
 def _prevents(fault: RuleError) -> bool:

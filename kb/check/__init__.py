@@ -34,6 +34,7 @@ CHECKS: tuple[Callable[[LoadedRules], Iterable[RuleError]], ...] = (
     patterns.references_point_back,
     patterns.repeated_bindings_keep_their_kind,
     patterns.conclusions_are_asked_for_where_they_are_known,
+    patterns.lines_are_asked_for_by_a_text,
     patterns.unknown_is_not_written_as_a_value,
     texts.no_text_is_empty,
     texts.no_message_may_come_out_empty,
@@ -54,6 +55,7 @@ CHECKS: tuple[Callable[[LoadedRules], Iterable[RuleError]], ...] = (
     links.remedies_can_be_undone,
     links.causes_have_references,
     examples.facts_are_valid,
+    examples.something_is_shown,
     examples.names_are_unique,
     examples.asks_name_probes,
     examples.both_outcomes_are_shown,
@@ -62,6 +64,7 @@ CHECKS: tuple[Callable[[LoadedRules], Iterable[RuleError]], ...] = (
 
 _NEEDS: dict[str, frozenset[str]] = {
     "both-outcomes-are-shown": frozenset({"examples", "status"}),
+    "something-is-shown": frozenset({"examples"}),
     "deprecated-causes-say-what-replaces-them": frozenset({"status", "replaced_by"}),
     "causes-have-references": frozenset({"references"}),
     "clause-names-are-plain-and-unique": frozenset({"for", "against"}),

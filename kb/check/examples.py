@@ -77,6 +77,16 @@ def _faults_of_fact(rule: Located[Cause], keys: Keys, kind: str, fields: dict[st
                 yield RuleError(rule.place(*keys, field), f"field `{field}`: {in_words(fault)}")
 
 
+def something_is_shown(loaded: LoadedRules) -> Iterator[RuleError]:
+    """An example has facts, the text of a log, or both."""
+    for rule in loaded.of(Cause):
+        for number, example in enumerate(rule.item.examples):
+            if not example.model_fields_set & {"facts", "log"}:
+                yield RuleError(
+                    rule.place("examples", number, key=True), "expected `facts`, or `log: |` with a pasted text"
+                )
+
+
 def names_are_unique(loaded: LoadedRules) -> Iterator[RuleError]:
     """No two examples of a cause have one name."""
     for rule in loaded.of(Cause):

@@ -143,5 +143,5 @@ def test_each_fragment_can_stand_in_a_rule(fragment: str):
     assert [str(one) for one in faults if "`" in one.message and "probe" not in one.message] == []
 
 
-def test_there_is_a_fragment_of_clauses_and_one_of_examples():
-    assert [text.split(":")[0] for text in FRAGMENTS] == ["for", "examples"]
+def test_there_is_a_fragment_of_clauses_and_there_are_two_of_examples():
+    assert [text.split(":")[0] for text in FRAGMENTS] == ["for", "examples", "examples"]
