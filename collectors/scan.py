@@ -57,7 +57,12 @@ class FileReading:
     readers: tuple[str, ...]
     facts: int
     unread_bytes: int
+    """The size of the sections that no reader takes."""
     why_unread: str
+    lines: int = 0
+    """How many lines it has; 0 where nobody counted them."""
+    quoted: int = 0
+    """How many of them some fact stands on: of a section that a reader takes it may have understood few."""
 
 
 def read_file(file: File, *, among: int = 0, more: Sequence[Reader] = ()) -> tuple[FileReading, list[Reading]]:
@@ -80,18 +85,25 @@ def read_file(file: File, *, among: int = 0, more: Sequence[Reader] = ()) -> tup
         return FileReading(file.path, size, (), 0, size, why), [Unread(file.path, "unreadable", why)]
     readings: list[Reading] = []
     taken: dict[str, None] = {}
-    unread = 0
+    unread = lines = 0
     for section in sections(replace(file, content=Content(content))):
         found = dict(read_section(section, at_once=max(size, among) > WORTH_A_SEARCH, more=more))
         for name, of_reader in found.items():
             taken[name] = None
             readings += [_weakened(one) for one in of_reader] if file.truncated else of_reader
+        lines += len(section.lines)
         if not found:
             unread += sum(len(line) + 1 for line in section.lines)
     unread = min(unread, size)
     facts = sum(isinstance(reading, Observed) for reading in readings)
     why = "no reader knows this text" if unread else "empty" if empty and not taken else ""
-    return FileReading(file.path, size, tuple(taken), facts, unread, why), readings
+    return FileReading(file.path, size, tuple(taken), facts, unread, why, lines, _quoted(readings)), readings
+
+
+def _quoted(readings: Iterable[Reading]) -> int:
+    """How many lines some fact stands on."""
+    spans = {(one.source.line, one.source.end_line) for one in readings if isinstance(one, Observed)}
+    return len({line for first, last in spans for line in range(first, last + 1)})
 
 
 def _read_binary(file: File) -> tuple[FileReading, list[Reading]]:

@@ -118,6 +118,9 @@ def run_examples(
         bool,
         typer.Option("--mutate", help="Change each test and weight in turn; print what no example notices."),
     ] = False,
+    propose: Annotated[
+        bool, typer.Option("--propose", help="With --mutate: print examples that would notice the rest.")
+    ] = False,
     corpus: Annotated[
         Path | None,
         typer.Option(
@@ -133,8 +136,8 @@ def run_examples(
 
     loaded = _sound_rules(paths)
     causes = rules_kit.causes_under(loaded, paths)
-    if mutate:
-        rules_tests.print_survivors(loaded.base, causes)
+    if mutate or propose:
+        rules_tests.print_survivors(loaded.base, causes, propose=propose)
         return
     tests = rules_tests.tested_examples(loaded.base, causes)
     if corpus is not None:

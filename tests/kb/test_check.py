@@ -227,3 +227,18 @@ def test_what_only_follows_from_a_fault_of_loading_is_not_said(tmp_path: Path) -
 
     assert len(said) == 1
     assert "expected one fact kind under binding `module`" in said[0]
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        ("experimental", "expected an example that ends otherwise than confirmed or likely, found none"),
+        ("stable", "expected 2 examples that end otherwise than confirmed or likely, found none"),
+    ],
+)
+def test_how_many_examples_are_wanted_is_said_in_good_grammar(status: str, said: str) -> None:
+    """One is not `1 examples`."""
+    text = (GOOD / MISMATCH).read_text().replace("status: stable", f"status: {status}")
+    text = re.sub("expect: (?!confirmed|likely).*", "expect: likely", text)
+
+    assert said in [error.message for error in check(parse_rules(text, str(GOOD / MISMATCH)))]
