@@ -37,7 +37,7 @@ cause: {cause}
 title: Say in one line what is wrong
 status: experimental     # stable, once two look-alikes are among its examples
 prior: common            # common, uncommon or rare among the machines that come to you
-explains: [{explains}]  # the symptoms that it would cause
+explains: [{explains}]  # the symptoms that it would cause; all: diagnose rules vocabulary symptoms
 because: >
   Say how it comes about and why it shows as it does, so that a reader can check it.
 

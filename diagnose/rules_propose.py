@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, TypeAlias
 
-from diagnose.as_example import fact_line
-from diagnose.rules_examples import run_example
+from diagnose.as_example import fact_line, stated_fields
+from diagnose.rules_examples import example_parts, run_example
 from diagnose.rules_mutate import Mutant
+from engine.coverage import DERIVED
 from kb.asked import all_patterns
+from kb.evidence import Observed
 from kb.examples import LOOKED, PARTLY, fact_of, listed
 from kb.fieldtypes import NUMBERS, FieldType, field_types
 from kb.rule import Cause, Example, RuleBase
 
 MOST_VARIANTS = 150
 MOST_PROPOSED = 6
+Facts: TypeAlias = tuple[dict[str, Any], ...]
 FAR = 1_000_000
 """Beyond what a rule compares a number with."""
 
@@ -66,28 +69,37 @@ def _noticed(base: RuleBase, example: Example, alive: Sequence[Mutant]) -> set[s
 def _variants(base: RuleBase, cause: Cause) -> Iterator[Example]:
     """The examples of a cause with one fact less or more, or with one field changed, and the verdict of each."""
     tested = {(one.fact, test.field) for one in all_patterns([cause], (), ()) for test in one.tests}
+    stated = [(example.name, _facts(base, example)) for example in cause.examples]
+    every = [entry for _, facts in stated for entry in facts]
     found = (
-        Example(name=f"{example.name}, {change}", facts=facts, expect="possible")
-        for example in cause.examples
-        for facts, change in (*_changed(example.facts, tested), *_joined(example, cause.examples))
+        Example(name=f"{name}, {change}", facts=changed, expect="possible")
+        for name, facts in stated
+        for changed, change in (*_changed(facts, tested), *_joined(facts, every))
     )
     for variant in islice(found, MOST_VARIANTS):
         verdict = run_example(base, cause, variant, engine="plain").verdict
         yield variant.model_copy(update={"expect": verdict})
 
 
-def _joined(example: Example, others: Sequence[Example]) -> Iterator[tuple[tuple[dict[str, Any], ...], str]]:
-    """The facts of an example with one more, of a kind that only another has."""
-    kinds = {kind for entry in example.facts for kind in entry}
-    more = {kind: entry for other in others for entry in other.facts for kind in entry}
+def _facts(base: RuleBase, example: Example) -> Facts:
+    """The facts of an example, those that are read from its log among them."""
+    if example.log is None:
+        return example.facts
+    parts = example_parts(example.model_copy(update={"facts": ()}), base).values()
+    read = (one.fact for part in parts for one in part if isinstance(one, Observed))
+    return (*example.facts, *({fact.kind: stated_fields(fact)} for fact in read if fact.kind not in DERIVED))
+
+
+def _joined(facts: Facts, every: Sequence[dict[str, Any]]) -> Iterator[tuple[Facts, str]]:
+    """The facts of an example with one more, of a kind that only others have."""
+    kinds = {kind for entry in facts for kind in entry}
+    more = {kind: entry for entry in every for kind in entry}
     for kind, entry in more.items():
         if kind not in kinds and kind not in {LOOKED, PARTLY}:
-            yield (*example.facts, entry), f"and {kind}"
+            yield (*facts, entry), f"and {kind}"
 
 
-def _changed(
-    facts: tuple[dict[str, Any], ...], tested: set[tuple[str, str]]
-) -> Iterator[tuple[tuple[dict[str, Any], ...], str]]:
+def _changed(facts: Facts, tested: set[tuple[str, str]]) -> Iterator[tuple[Facts, str]]:
     for place, entry in enumerate(facts):
         ((kind, body),) = entry.items()
         if kind in {LOOKED, PARTLY}:

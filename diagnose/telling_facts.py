@@ -18,14 +18,15 @@ WELL = frozenset({"finished", "stopped"})
 TEXTS = ("text", "message")
 NAMES = ("error", HOLDS)
 """Fields that hold a name of what it is, not which one it is."""
-MOST_OF_A_TEST = 80
+SHORTEST, LONGEST = 8, 80
+"""Characters of what is tested of a text."""
 
 _TROUBLE = re.compile(
     r"_(?:errors?|problem|trouble|failure|fault|conflict|crash|kill|lockup|missing|refused|unresolved|exit|oom|defect)$"
 )
 """How kinds of facts are named that tell of trouble."""
-_CHANGES = re.compile(r"\S*[\d/=@'\"`{}()\[\]<>\\|*?+^$]\S*|\s[—:-]\s")
-"""Words that another time may be others: numbers, addresses, paths, quotations."""
+_CHANGES = re.compile(r"\S*[\d/=@'\"`{}()\[\]<>\\|*?+^$]\S*|\s[—:-]\s|(?<=[a-z])\.\s")
+"""Words that another time may be others (numbers, addresses, paths, quotations), and ends of sentences."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_.]{2,60}")
 
 
@@ -40,10 +41,10 @@ def troubles(observed: Iterable[Observed]) -> Iterator[Fact]:
             yield fact
 
 
-def weight_of(fact: Fact) -> int:
-    """How much a fact tells, more is more: one with words of its own before one that only has a class."""
-    consequence = getattr(fact, "consequence", False) is True
-    return 4 * (fact.kind == LINE) + 2 * bool(text_test(fact)) + bool(names_of(fact)) - 4 * consequence
+def weight_of(fact: Fact) -> tuple[bool, bool, int]:
+    """How much a fact tells, more is more: a line that was asked for, what is no consequence, words and names."""
+    own = bool(choices_of(fact)) and getattr(fact, "consequence", False) is not True
+    return fact.kind == LINE, own, 2 * bool(names_of(fact)) + bool(text_test(fact))
 
 
 def choices_of(fact: Fact) -> Mapping[str, object]:
@@ -69,19 +70,23 @@ def text_test(fact: Fact) -> Mapping[str, str]:
     """A test on the part of its text that stays the same from one time to the next; empty where there is none."""
     fields = fields_of(fact)
     for name in TEXTS:
-        found = stable_part(str(fields.get(name, "")))
-        if found and found not in str(fields.get(HOLDS, "")):
+        found = stable_part(str(fields.get(name, "")), str(fields.get(HOLDS, "")))
+        if found:
             return {name: found}
     return {}
 
 
-def stable_part(text: str) -> str:
-    """An expression for the longest stretch of words that stays the same; empty where there is none."""
-    pieces = [" ".join(piece.split()).rstrip(".,;:") for piece in _CHANGES.split(text)]
-    longest = max(pieces, key=len, default="")
-    if len(longest) > MOST_OF_A_TEST:
-        longest = longest[:MOST_OF_A_TEST].rsplit(" ", 1)[0]
-    return longest.replace(".", r"\.") if len(longest) >= 8 else ""
+def stable_part(text: str, but: str = "") -> str:
+    """An expression for the first words that stay the same and say something; empty where there are none.
+
+    That is the first stretch of three words, else the longest of all; `but` is asked for already.
+    """
+    pieces = [" ".join(piece.split()).strip(".,;: ") for piece in _CHANGES.split(text)]
+    pieces = [piece for piece in pieces if len(piece) >= SHORTEST and piece not in but]
+    found = next((one for one in pieces if one.count(" ") > 1), max(pieces, key=len, default=""))
+    if len(found) > LONGEST:
+        found = found[:LONGEST].rsplit(" ", 1)[0]
+    return found.replace(".", r"\.")
 
 
 def tests_of(fact: Fact, *, text: bool) -> str:

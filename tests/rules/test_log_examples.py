@@ -86,3 +86,11 @@ def test_what_a_log_does_not_show_is_not_taken_for_absent():
     ]
 
     assert truths == ["true", "unknown"]
+
+
+def test_what_a_pasted_log_lacks_is_proposed_as_facts(rule: Path):
+    """The facts that are read from it, with one of them changed."""
+    result = run("test", rule, "--mutate", "--propose")
+
+    assert "- name: as it was seen, process_error with " in result.stdout
+    assert "      - process_error: {rank: " in result.stdout
