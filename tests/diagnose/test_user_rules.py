@@ -86,7 +86,7 @@ LOG = """\
 [rank3]: Traceback (most recent call last):
 [rank3]:   File "/srv/train.py", line 41, in <module>
 [rank3]:     main()
-[rank3]: acme.loader.LeaseExpired: lease of shard 17 expired after 600 s
+[rank3]: acme.loader.SomeError: what its message says
 """
 
 
