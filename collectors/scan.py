@@ -57,17 +57,23 @@ class FileReading:
     readers: tuple[str, ...]
     facts: int
     unread_bytes: int
+    """The size of the sections that no reader takes."""
     why_unread: str
+    lines: int = 0
+    """How many lines it has; 0 where nobody counted them."""
+    quoted: int = 0
+    """How many of them some fact stands on: of a section that a reader takes it may have understood few."""
 
 
-def read_file(file: File, *, among: int = 0) -> tuple[FileReading, list[Reading]]:
+def read_file(file: File, *, among: int = 0, more: Sequence[Reader] = ()) -> tuple[FileReading, list[Reading]]:
     """The readings of one file and the account of it. Never raises for bad content.
 
-    `among`: how many bytes are read in all, of which those of the file are some.
+    `among`: how many bytes are read in all, of which those of the file are some. `more`: readers beside those
+    that are known.
     """
     size = file.content.size
     if not file.content.is_held and not _is_divided(file.content):
-        return _read_large(file)
+        return _read_large(file, more)
     content = file.content.data
     empty = not content.strip()
     if empty and file.command is None:
@@ -79,18 +85,25 @@ def read_file(file: File, *, among: int = 0) -> tuple[FileReading, list[Reading]
         return FileReading(file.path, size, (), 0, size, why), [Unread(file.path, "unreadable", why)]
     readings: list[Reading] = []
     taken: dict[str, None] = {}
-    unread = 0
+    unread = lines = 0
     for section in sections(replace(file, content=Content(content))):
-        found = dict(read_section(section, at_once=max(size, among) > WORTH_A_SEARCH))
+        found = dict(read_section(section, at_once=max(size, among) > WORTH_A_SEARCH, more=more))
         for name, of_reader in found.items():
             taken[name] = None
             readings += [_weakened(one) for one in of_reader] if file.truncated else of_reader
+        lines += len(section.lines)
         if not found:
             unread += sum(len(line) + 1 for line in section.lines)
     unread = min(unread, size)
     facts = sum(isinstance(reading, Observed) for reading in readings)
     why = "no reader knows this text" if unread else "empty" if empty and not taken else ""
-    return FileReading(file.path, size, tuple(taken), facts, unread, why), readings
+    return FileReading(file.path, size, tuple(taken), facts, unread, why, lines, _quoted(readings)), readings
+
+
+def _quoted(readings: Iterable[Reading]) -> int:
+    """How many lines some fact stands on."""
+    spans = {(one.source.line, one.source.end_line) for one in readings if isinstance(one, Observed)}
+    return len({line for first, last in spans for line in range(first, last + 1)})
 
 
 def _read_binary(file: File) -> tuple[FileReading, list[Reading]]:
@@ -105,7 +118,7 @@ def _read_binary(file: File) -> tuple[FileReading, list[Reading]]:
     return FileReading(file.path, len(content), (BINARY_READER.name,), facts, unread, why), readings
 
 
-def _read_large(file: File) -> tuple[FileReading, list[Reading]]:
+def _read_large(file: File, more: Sequence[Reader]) -> tuple[FileReading, list[Reading]]:
     """A file of many bytes: readers get the lines that they want, and nothing else of it is ever held."""
     from collectors.large import marked_sections
 
@@ -115,7 +128,7 @@ def _read_large(file: File) -> tuple[FileReading, list[Reading]]:
         return FileReading(file.path, size, (), 0, size, why), [Unread(file.path, "unreadable", why)]
     readings: list[Reading] = []
     taken: list[str] = []
-    for reader, section in marked_sections(file.path, file.content, known_readers()):
+    for reader, section in marked_sections(file.path, file.content, (*known_readers(), *more)):
         found = _read_safely(reader, section)
         if found:
             taken.append(reader.name)
@@ -138,10 +151,12 @@ def _weakened(reading: Reading) -> Reading:
     return reading
 
 
-def read_section(section: Section, *, at_once: bool = False) -> Iterator[tuple[str, list[Reading]]]:
+def read_section(
+    section: Section, *, at_once: bool = False, more: Sequence[Reader] = ()
+) -> Iterator[tuple[str, list[Reading]]]:
     """Each reader that takes the section, with what it read there; `at_once` is for sections of much text."""
     offered, readers = offers(section, at_once=at_once)
-    for reader in readers:
+    for reader in (*readers, *(one for one in more if offered.has(*one.markers))):
         found = _read_safely(reader, offered)
         if found:
             yield reader.name, found
@@ -199,20 +214,25 @@ def _borders(lines: Iterable[str]) -> Iterator[tuple[int, int, str | None]]:
             fenced = not fenced
 
 
-def read_all(files: Sequence[File]) -> tuple[list[FileReading], list[Reading]]:
-    """The accounts and the readings of all files, in their order; on two cores where there is much to read."""
+def read_all(files: Sequence[File], more: Sequence[Reader] = ()) -> tuple[list[FileReading], list[Reading]]:
+    """The accounts and the readings of all files, in their order; on two cores where there is much to read.
+
+    `more`: readers beside those that are known.
+    """
     here, there = _shares(files)
     if there:
         prepare()  # once, before the child is forked
-    rest = beside(partial(_read_each, files, there)) if there else dict
-    done = {**_read_each(files, here), **rest()}
+    rest = beside(partial(_read_each, files, there, more)) if there else dict
+    done = {**_read_each(files, here, more), **rest()}
     accounts = [done[place][0] for place in range(len(files))]
     return accounts, settled([reading for place in range(len(files)) for reading in done[place][1]])
 
 
-def _read_each(files: Sequence[File], places: Sequence[int]) -> dict[int, tuple[FileReading, list[Reading]]]:
+def _read_each(
+    files: Sequence[File], places: Sequence[int], more: Sequence[Reader]
+) -> dict[int, tuple[FileReading, list[Reading]]]:
     held = sum(files[place].content.size for place in places if files[place].content.is_held)
-    return {place: read_file(files[place], among=held) for place in places}
+    return {place: read_file(files[place], among=held, more=more) for place in places}
 
 
 def _shares(files: Sequence[File]) -> tuple[list[int], list[int]]:

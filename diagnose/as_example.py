@@ -36,14 +36,19 @@ def example_lines(observed: Iterable[Observed], looked: Iterable[Looked]) -> Ite
 
 def fact_line(fact: Fact) -> str:
     """A fact as an entry under `facts:`, with what has to be stated of it."""
+    told = stated_fields(fact).items()
+    return f"- {fact.kind}: {{{', '.join(f'{name}: {_written(value)}' for name, value in told)}}}"
+
+
+def stated_fields(fact: Fact) -> dict[str, Any]:
+    """The fields that an example has to state: those that neither follow from others nor are as by default."""
     types = field_types(fact.kind)
     defaults = {info.alias or name: info.default for name, info in type(fact).model_fields.items()}
-    told = {
+    return {
         name: value
         for name, value in fields_of(fact).items()
         if not types[name].derived and (types[name].required or value != defaults.get(name))
     }
-    return f"- {fact.kind}: {{{', '.join(f'{name}: {_written(value)}' for name, value in told.items())}}}"
 
 
 def _written(value: Any) -> str:

@@ -146,8 +146,15 @@ def explain(
     from diagnose.explain import explain as explained
 
     report = explained(inputs or [newest_bundle(Path())], rules or [], run)
+    warn(report)
     write(rendered(_above(report, min_confidence), format.value, output, everything=all, quiet=quiet), output)
     raise typer.Exit(exit_status(report.diagnosis))
+
+
+def warn(*reports: Report) -> None:
+    """Prints what is wrong with rules that took part, or were to, on standard error: each fault once."""
+    for line in dict.fromkeys(line for one in reports for line in one.rule_faults):
+        typer.echo(line, err=True)
 
 
 def newest_bundle(directory: Path) -> str:
@@ -191,12 +198,14 @@ def facts(
         bool, typer.Option("--as-example", help="In the form that examples of rules take.")
     ] = False,
     output: Output = None,
+    rules: RuleDirs = None,
 ) -> None:
     """Show what was read from where: every fact with its source, every file with the readers that took it."""
     from diagnose.explain import read_case
     from diagnose.render import facts as render
+    from diagnose.run_rules import lines_of_users
 
-    case = read_case(inputs)
+    case = read_case(inputs, lines=lines_of_users(rules or []))
     if as_example:
         from diagnose.as_example import example_lines
 
@@ -220,7 +229,9 @@ def why(
     from diagnose.explain import asked_about
     from diagnose.render.why import render_why, render_why_not
 
-    asked, found, diagnosis = asked_about(cause, inputs, rules or [], run)
+    asked, found, report = asked_about(cause, inputs, rules or [], run)
+    diagnosis = report.diagnosis
+    warn(report)
     if found is None:
         write(on_console(None, lambda console: render_why_not(asked, diagnosis, console)), None)
         raise typer.Exit(UNDECIDED)
@@ -238,8 +249,9 @@ def why_not(
     from diagnose.explain import asked_about
     from diagnose.render.why import render_why_not
 
-    asked, _, diagnosis = asked_about(cause, inputs, rules or [], run)
-    write(on_console(None, lambda console: render_why_not(asked, diagnosis, console)), None)
+    asked, _, report = asked_about(cause, inputs, rules or [], run)
+    warn(report)
+    write(on_console(None, lambda console: render_why_not(asked, report.diagnosis, console)), None)
 
 
 @app.command()
@@ -255,6 +267,7 @@ def compare(
     from diagnose.render.comparison import comparison_json, render_comparison
 
     comparison = run([before, *after], rules or [])
+    warn(*comparison.reports)
     if format is FactsFormat.json:
         text = as_json(comparison_json(comparison))
     else:
@@ -266,7 +279,9 @@ def _add_rules() -> None:
     from diagnose.rules_command import app as rules_app
 
     app.add_typer(
-        rules_app, name="rules", help="The rule author's kit: list, show, new, try, lint, test, coverage, schema."
+        rules_app,
+        name="rules",
+        help="The rule author's kit: list, show, vocabulary, new, try, lint, test, coverage, schema.",
     )
 
 

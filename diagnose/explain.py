@@ -5,24 +5,24 @@ from __future__ import annotations
 import resource
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from collectors.combine import combine
 from collectors.hosts import by_host
-from collectors.open import Opened, open_evidence
+from collectors.open import File, Opened, open_evidence
+from collectors.readers.log_lines import line_readers
 from collectors.scan import FileReading, read_all
 from diagnose import __version__
 from diagnose.differences import differences, with_faults
 from diagnose.render.report import Report, Stats, stands
-from engine.result import Diagnosis, Finding
+from diagnose.run_rules import RunRules, run_rules
+from engine.result import Finding
 from engine.session import assess_parts
-from kb.errors import InputError, RuleErrors
-from kb.evidence import Looked, Observed, Reading
-from kb.load import in_order, read_rules, shipped_rules
-from kb.packs import Pack, packs
+from kb.asked import LINE
+from kb.errors import InputError
+from kb.evidence import Looked, Observed, Reading, Unread
 from kb.rule import Cause, RuleBase
-from kb.rule_index import diagnosing_rules
 
 OF_AN_END = frozenset({"run_end", "run_outcome", "process_error", "process_exit"})
 """Kinds of facts that tell that a run of a job came to an end."""
@@ -49,8 +49,10 @@ class Case:
         return [reading for reading in self.readings if isinstance(reading, Looked)]
 
 
-def read_case(paths: Sequence[str], run: int | None = None) -> Case:
+def read_case(paths: Sequence[str], run: int | None = None, lines: Sequence[str] = ()) -> Case:
     """The evidence of these inputs; of logs that hold several runs, only that one (1 is the first).
+
+    `lines`: texts by which rules ask for lines that no reader knows.
 
     Raises InputError where there is no evidence, or no such run.
     """
@@ -59,47 +61,28 @@ def read_case(paths: Sequence[str], run: int | None = None) -> Case:
         from collectors.runs import only_run
 
         opened.files = only_run(opened.files, run)
-    files, readings = read_all(opened.files)
+    files, parts = read_files(opened.files, lines, opened.unread)
+    everything = [reading for part in parts.values() for reading in part]
+    return Case(opened, files, tuple(dict.fromkeys(everything)), parts)
+
+
+def read_files(
+    files: Sequence[File], lines: Sequence[str] = (), unread: Sequence[Unread] = ()
+) -> tuple[tuple[FileReading, ...], dict[str, tuple[Reading, ...]]]:
+    """What became of each file, and all readings, those of combiners too, by the machine that they speak of."""
+    accounts, readings = read_all(files, line_readers(lines))
+    if lines:  # what a log does not show may still have been so
+        readings += [Looked(LINE, complete=False, where=one.path, reason="not-collected") for one in files]
     parts = {
-        f"host {host}" if host else "": tuple(dict.fromkeys([*part, *combine(part), *opened.unread]))
+        f"host {host}" if host else "": tuple(dict.fromkeys([*part, *combine(part), *unread]))
         for host, part in by_host(readings).items()
     }
-    everything = [reading for part in parts.values() for reading in part]
-    return Case(opened, tuple(files), tuple(dict.fromkeys(everything)), parts)
+    return tuple(accounts), parts
 
 
-def rule_base(directories: Sequence[Path] = ()) -> RuleBase:
-    """The shipped rules and those of the given directories. Raises RuleErrors with all their faults.
-
-    Of what `diagnose rules lint` checks, the rules of a user need only what makes them run at all.
-    """
-    if not directories:
-        return diagnosing_rules()
-    from kb.check import links, patterns, texts
-
-    loaded = read_rules(shipped_rules(), *directories)
-    needed = (
-        patterns.kinds_exist,
-        patterns.fields_exist,
-        patterns.literals_have_the_type_of_their_field,
-        patterns.orderings_compare_what_has_an_order,
-        patterns.expressions_are_safe,
-        patterns.references_point_back,
-        patterns.repeated_bindings_keep_their_kind,
-        texts.placeholders_are_bound,
-        links.about_is_machine_or_bound,
-        links.overrides_change_what_is_there,
-    )
-    errors = [*loaded.errors, *(error for check in needed for error in check(loaded))]
-    if errors:
-        raise RuleErrors(sorted(errors, key=in_order))
-    return loaded.base
-
-
-def base_and_packs(directories: Sequence[Path] = ()) -> tuple[RuleBase, tuple[Pack, ...]]:
-    """All rules of a run: those of this program, of packages, of the environment, and of the given directories."""
-    found = packs(directories, __version__)
-    return rule_base([one.path for one in found]), tuple(found)
+def rule_base() -> RuleBase:
+    """The rules of a run for which no others are given. Raises InputError and RuleErrors."""
+    return run_rules().base
 
 
 def _runs(case: Case) -> dict[str, int]:
@@ -116,15 +99,13 @@ def _runs(case: Case) -> dict[str, int]:
 def explain(paths: Sequence[str], rule_directories: Sequence[Path] = (), run: int | None = None) -> Report:
     """The report on this evidence; without `run`, on the last of each log. Raises InputError and RuleErrors."""
     started = time.perf_counter()
-    base, more = base_and_packs(rule_directories)
-    return _report(base, more, paths, run, started)
+    return _report(run_rules(rule_directories), paths, run, started)
 
 
-def _report(
-    base: RuleBase, more: tuple[Pack, ...], paths: Sequence[str], run: int | None, started: float
-) -> Report:
-    case = read_case(paths, run)
-    diagnosis = assess_parts(base, case.parts)
+def _report(rules: RunRules, paths: Sequence[str], run: int | None, started: float) -> Report:
+    case = read_case(paths, run, rules.lines)
+    diagnosis = assess_parts(rules.base, case.parts)
+    diagnosis = replace(diagnosis, unread=(*rules.left_out, *diagnosis.unread))
     faults = [one for one in diagnosis.findings if one.cause.kind == "fault" and stands(one)]
     sick = set(with_faults((about for one in faults for about in one.subjects), diagnosis.parts))
     return Report(
@@ -142,26 +123,28 @@ def _report(
         probes=diagnosis.probes,
         differences=differences(case.parts, sick),
         runs={} if run is not None else _runs(case),
-        packs=more,
-        overridden=base.overridden,
+        packs=rules.packs,
+        overridden=rules.base.overridden,
+        rule_faults=rules.warnings,
     )
 
 
 def asked_about(
     cause: str, paths: Sequence[str], rule_directories: Sequence[Path] = (), run: int | None = None
-) -> tuple[Cause, Finding | None, Diagnosis]:
-    """A cause by its id, what came of it on this evidence, and the whole diagnosis.
+) -> tuple[Cause, Finding | None, Report]:
+    """A cause by its id, what came of it on this evidence, and the whole report.
 
     Raises InputError where there is no such cause, and what `explain` raises.
     """
     started = time.perf_counter()
-    base, more = base_and_packs(rule_directories)
+    rules = run_rules(rule_directories)
+    base = rules.base
     if cause not in base.causes:
         from difflib import get_close_matches
 
         near = get_close_matches(cause, base.causes, 1)
         hint = f"did you mean {near[0]}?" if near else "`diagnose rules list` shows all"
         raise InputError(f"expected the id of a cause, found {cause!r}; {hint}")
-    diagnosis = _report(base, more, paths, run, started).diagnosis
-    found = (one for one in (*diagnosis.findings, *diagnosis.weaker) if one.cause.cause == cause)
-    return base.causes[cause], next(found, None), diagnosis
+    report = _report(rules, paths, run, started)
+    found = (one for one in (*report.diagnosis.findings, *report.diagnosis.weaker) if one.cause.cause == cause)
+    return base.causes[cause], next(found, None), report

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-import json
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from enum import Enum
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kb.errors import DiagnoseError
+from diagnose.rules_look_up import (
+    Form,
+    ListFormat,
+    MoreRules,
+    list_rules,
+    print_json,
+    show,
+    usage_errors,
+    vocabulary,
+)
+from kb.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
 
     from diagnose.explain import Case
     from kb.load import LoadedRules
@@ -35,61 +44,14 @@ class LintFormat(str, Enum):
     github = "github"
 
 
-class ListFormat(str, Enum):
-    """How a list is printed."""
-
-    text = "text"
-    json = "json"
-
-
 Paths = Annotated[
     list[Path] | None,
     typer.Argument(metavar="[PATH]...", help="Rule files or directories; without any, the rules of this program."),
 ]
-MoreRules = Annotated[
-    list[Path] | None,
-    typer.Option("--rules", metavar="DIR", help="Directory with more rules; may be repeated.", show_default=False),
-]
-Form = Annotated[ListFormat, typer.Option("--format", help="Form of the list.")]
 
-
-@contextmanager
-def _usage_errors() -> Iterator[None]:
-    """Prints what the user can mend to standard error and ends with 2."""
-    try:
-        yield
-    except DiagnoseError as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(2) from None
-
-
-@app.command("list")
-def list_rules(rules: MoreRules = None, format: Form = ListFormat.text) -> None:  # noqa: A002
-    """List all causes: id, status, title."""
-    from diagnose import rules_kit
-
-    with _usage_errors():
-        rows = rules_kit.rows(rules_kit.with_shipped(rules))
-    if format is ListFormat.json:
-        _print_json({"schema": "diagnose.rules/1", "causes": rows})
-        return
-    width = max((len(row["id"]) for row in rows), default=0)
-    for row in rows:
-        instead = f" (replaced by {' and '.join(row['replaced_by'])})" if row["replaced_by"] else ""
-        typer.echo(f"{row['id']:{width}}  {row['status']:12}  {row['title']}{instead}")
-
-
-@app.command()
-def show(
-    cause: Annotated[str, typer.Argument(metavar="ID", help="Id of a cause.")], rules: MoreRules = None
-) -> None:
-    """Show one cause as a page: how it comes about, what speaks for and against it, what to do."""
-    from diagnose import rules_kit
-    from diagnose.rules_page import page
-
-    with _usage_errors():
-        found = rules_kit.cause_named(cause, rules_kit.with_shipped(rules))
-    typer.echo(page(found), nl=False)
+app.command("list")(list_rules)
+app.command()(show)
+app.command()(vocabulary)
 
 
 @app.command()
@@ -98,6 +60,10 @@ def new(
     evidence: Annotated[
         list[str] | None,
         typer.Option("--from", metavar="INPUT", help="Begin from what this evidence shows.", show_default=False),
+    ] = None,
+    line: Annotated[
+        list[str] | None,
+        typer.Option("--line", metavar="TEXT", help="Begin from lines of it that hold this.", show_default=False),
     ] = None,
     output: Annotated[
         Path | None,
@@ -111,9 +77,13 @@ def new(
     from diagnose.explain import read_case
 
     directory = output or rules_new.default_directory()
-    with _usage_errors():
+    with usage_errors():
         base = rules_kit.with_shipped(None)
-        shown = rules_new.shown_by(read_case(evidence), base) if evidence else rules_new.PLAIN
+        shown = rules_new.PLAIN
+        if evidence:
+            shown = rules_new.shown_by(read_case(evidence, lines=line or ()), base, line or ())
+        elif line:
+            raise InputError("--line TEXT says which lines of the evidence count; name that with --from")
         typer.echo(rules_new.write_new(cause, directory, shown, base))
 
 
@@ -132,7 +102,7 @@ def lint(
     if fix:
         from diagnose.rules_lint import mend
 
-        with _usage_errors():
+        with usage_errors():
             changes = mend(paths)
         for change in changes:
             typer.echo(f"fixed {change}", err=True)
@@ -147,6 +117,9 @@ def run_examples(
     mutate: Annotated[
         bool,
         typer.Option("--mutate", help="Change each test and weight in turn; print what no example notices."),
+    ] = False,
+    propose: Annotated[
+        bool, typer.Option("--propose", help="With --mutate: print examples that would notice the rest.")
     ] = False,
     corpus: Annotated[
         Path | None,
@@ -163,20 +136,19 @@ def run_examples(
 
     loaded = _sound_rules(paths)
     causes = rules_kit.causes_under(loaded, paths)
-    if mutate:
-        rules_tests.print_survivors(loaded.base, causes)
+    if mutate or propose:
+        rules_tests.print_survivors(loaded.base, causes, propose=propose)
         return
     tests = rules_tests.tested_examples(loaded.base, causes)
     if corpus is not None:
-        with _usage_errors():
-            tests += rules_tests.tested_cases(
-                loaded.base, corpus, [one.cause for one in causes] if paths else None
-            )
+        with usage_errors():
+            base = loaded.base if paths else rules_kit.with_shipped(None)
+            tests += rules_tests.tested_cases(base, corpus, [one.cause for one in causes] if paths else None)
     if junit is not None:
         from diagnose.junit import junit_xml
         from diagnose.output import write
 
-        with _usage_errors():
+        with usage_errors():
             write(junit_xml(tests), junit)
     if any(one.failed for one in tests):
         raise typer.Exit(1)
@@ -192,25 +164,27 @@ def try_rule(
     from diagnose.explain import read_case
     from diagnose.rules_try import each_change
 
-    with _usage_errors():
-        case = read_case(inputs)
+    @cache
+    def read(lines: tuple[str, ...]) -> Case:
+        return read_case(inputs, lines=lines)
+
     if not watch:
-        _print_tried(rule, case)
+        _print_tried(rule, read)
         return
     for _ in each_change(rule):
         typer.echo(CLEAR, nl=False)
         with suppress(typer.Exit):
-            _print_tried(rule, case)
+            _print_tried(rule, read)
 
 
-def _print_tried(rule: Path, case: Case) -> None:
+def _print_tried(rule: Path, read: Callable[[tuple[str, ...]], Case]) -> None:
     """Prints the proof of each cause, or what it lacks; where the rules have faults, those, and ends with 1."""
     from diagnose.output import on_console, write
     from diagnose.render.why import render_why, render_why_not
     from diagnose.rules_try import tried
 
-    with _usage_errors():
-        found, faults = tried(rule, case)
+    with usage_errors():
+        found, faults = tried(rule, read)
     for fault in faults:
         typer.echo(str(fault))
     if faults:
@@ -235,7 +209,7 @@ def schema(
     from diagnose.output import as_json, write
     from kb.schema import rule_schema
 
-    with _usage_errors():
+    with usage_errors():
         write(as_json(rule_schema(rules_kit.with_shipped(rules))), output)
 
 
@@ -251,10 +225,10 @@ def coverage(
     """Show what the rules cover, by cause and by code; end with 1 where something is unaccounted for."""
     from diagnose import rules_coverage, rules_kit
 
-    with _usage_errors():
+    with usage_errors():
         found = rules_coverage.coverage(rules_kit.with_shipped(rules), corpus)
     if format is ListFormat.json:
-        _print_json(rules_coverage.as_values(found))
+        print_json(rules_coverage.as_values(found))
     else:
         typer.echo("\n".join(rules_coverage.as_lines(found)))
     if found.unaccounted:
@@ -267,7 +241,7 @@ def _sound_rules(paths: list[Path] | None, form: LintFormat = LintFormat.text) -
     from diagnose.render.words import count as counted
     from diagnose.rules_lint import in_form
 
-    with _usage_errors():
+    with usage_errors():
         loaded = rules_kit.rules_at(paths)
         faults = rules_kit.faults_under(loaded, paths)
     typer.echo(in_form(form.value, faults), nl=False)
@@ -276,7 +250,3 @@ def _sound_rules(paths: list[Path] | None, form: LintFormat = LintFormat.text) -
     files = len({fault.place.path for fault in faults})
     typer.echo(f"{counted(len(faults), 'fault')} in {counted(files, 'file')}", err=True)
     raise typer.Exit(1)
-
-
-def _print_json(value: Any) -> None:
-    typer.echo(json.dumps(value, indent=1, ensure_ascii=False))

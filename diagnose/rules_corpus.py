@@ -13,6 +13,7 @@ from diagnose.render.report import HEALTHY, STANDING, stands
 from diagnose.rules_examples import ledger_of, run_example
 from engine.result import Diagnosis, Finding
 from engine.session import assess_parts
+from kb.asked import asked_lines
 from kb.errors import InputError
 from kb.rule import Cause, RuleBase
 
@@ -49,17 +50,18 @@ def corpus_runs(base: RuleBase, directory: Path, ids: Collection[str] | None = N
     )
     if not folders:
         raise InputError(f"{directory}: no case here; expected NAME/case.yaml with NAME/evidence")
+    lines = asked_lines(base)
     for folder in folders:
-        run = _run(base, folder)
+        run = _run(base, folder, lines)
         if ids is None or {*run.expected, *(() if not run.faults else (run.got, *run.accused))} & set(ids):
             yield run
 
 
-def _run(base: RuleBase, folder: Path) -> CaseRun:
+def _run(base: RuleBase, folder: Path, lines: Sequence[str]) -> CaseRun:
     started = time.perf_counter()
     answers = answers_of(folder / CASE)
     expected, must_not = answers.causes, answers.must_not
-    diagnosis = assess_parts(base, read_case([str(folder / "evidence")]).parts)
+    diagnosis = assess_parts(base, read_case([str(folder / "evidence")], lines=lines).parts)
     got = diagnosis.findings[0].cause.cause if diagnosis.findings else HEALTHY
     accused = tuple(
         one.cause.cause

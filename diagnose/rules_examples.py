@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from kb.asked import asked_lines
 from kb.examples import example_readings
 from kb.rule import PRIORS, Cause, Example, RuleBase, Verdict
 
 if TYPE_CHECKING:
     from engine.result import Diagnosis, Finding, LedgerLine
+    from kb.evidence import Reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +67,13 @@ def run_example(base: RuleBase, cause: Cause, example: Example, *, engine: str =
 
     Other causes can change only what states are asked (the outcome of all), so they are left out elsewhere.
     """
-    from engine.session import assess
+    from engine.session import assess_parts
     from engine.weigh import standing
 
     if cause.kind == "fault":
         base = base.model_copy(update={"causes": {cause.cause: cause}})
-    diagnosis = assess(base, example_readings(example), engine=engine, all_causes=cause.kind == "state")
+    parts = example_parts(example, base)
+    diagnosis = assess_parts(base, parts, engine=engine, all_causes=cause.kind == "state")
     findings = [one for one in (*diagnosis.findings, *diagnosis.weaker) if one.cause.cause == cause.cause]
     best = max(findings, key=lambda one: standing(one.hypothesis), default=None)
     reason = diagnosis.not_applicable.get(cause.cause, "")
@@ -81,6 +85,24 @@ def run_example(base: RuleBase, cause: Cause, example: Example, *, engine: str =
         reason=reason,
         asked=_asked(diagnosis, best),
     )
+
+
+def example_parts(example: Example, base: RuleBase) -> dict[str, tuple[Reading, ...]]:
+    """The readings of an example by the machine that they speak of; its log is read as a file would be."""
+    stated = tuple(example_readings(example))
+    if example.log is None:
+        return {"": stated}
+    parts = _log_parts(f"example: {example.name}", example.log, asked_lines(base))
+    return {name: (*stated, *part) for name, part in parts.items()} or {"": stated}
+
+
+@lru_cache(maxsize=256)  # for mutants, each of which is tried on it
+def _log_parts(path: str, log: str, lines: tuple[str, ...]) -> dict[str, tuple[Reading, ...]]:
+    from collectors.content import Content
+    from collectors.open import File
+    from diagnose.explain import read_files
+
+    return read_files([File(path, Content(log.encode()))], lines)[1]
 
 
 def _verdict_without_finding(reason: str) -> Verdict:

@@ -13,10 +13,11 @@ from engine.coverage import DERIVED
 from kb.check import check
 from kb.check.walk import uses
 from kb.errors import InputError, RuleError
+from kb.evidence import Observed
 from kb.facts import fact_types
 from kb.load import LoadedRules, in_order, load_rules, read_rules, shipped_rules
 from kb.packs import packs, read_pack
-from kb.rule import Cause, RuleBase
+from kb.rule import Cause, Example, RuleBase
 from kb.rule_base import HOW_TO_OVERRIDE
 from kb.vocabulary import vocabulary
 from kb.wording import nearest
@@ -35,20 +36,22 @@ def with_shipped(directories: Sequence[Path] | None) -> RuleBase:
 def rules_at(paths: Sequence[Path] | None) -> LoadedRules:
     """The rules at these paths, together with what they may speak of.
 
-    That is the directory of rules that a path lies in, and the rules of this program; the paths come first
-    where an id is defined in both. Without paths, the rules of this program.
+    That is the directory of rules that a path lies in, the rules of the environment and of packages, and those of
+    this program; the paths come first where an id is defined in several. Without paths, the rules of this program.
 
     Raises InputError for a path that is not there.
     """
     if not paths:
         return read_rules(shipped_rules())
     around = [parent for path in paths for parent in path.resolve().parents if (parent / "symptoms").is_dir()]
-    return read_rules(*paths, beside=[*around, shipped_rules()])
+    more = [one.path for one in packs((), __version__)]
+    return read_rules(*paths, beside=[*around, *more, shipped_rules()])
 
 
-def faults_under(loaded: LoadedRules, paths: Sequence[Path] | None) -> list[RuleError]:
-    """The faults of the rules at these paths, and of the packs that they are."""
-    faults = [*check(loaded), *_unsaid_overrides(loaded), *_without_readers(loaded)]
+def faults_under(loaded: LoadedRules, paths: Sequence[Path] | None, *, of_logs: bool = True) -> list[RuleError]:
+    """The faults of the rules at these paths, and of the packs that they are; `of_logs`: of logs in them, too."""
+    logs = _unread_logs(loaded, paths) if of_logs else ()
+    faults = [*check(loaded), *_unsaid_overrides(loaded), *_without_readers(loaded), *logs]
     of_packs = [fault for path in paths or () for fault in read_pack(path, __version__)[1]]
     return [*of_packs, *sorted((one for one in faults if is_under(one.place.path, paths)), key=in_order)]
 
@@ -73,6 +76,23 @@ def _without_readers(loaded: LoadedRules) -> Iterator[RuleError]:
         kind = use.pattern.fact
         if kind in fact_types() and kind not in brought:
             yield use.error(f"no reader and no combiner brings `{kind}`: it would never match")
+
+
+def _unread_logs(loaded: LoadedRules, paths: Sequence[Path] | None) -> Iterator[RuleError]:
+    """The log of an example tells something: some reader takes a line of it, or the rules ask for one."""
+    for one in loaded.of(Cause):
+        if any(example.log for example in one.item.examples) and is_under(one.path, paths):
+            for number, example in enumerate(one.item.examples):
+                if example.log and not _is_read(example, loaded.base):
+                    message = "no reader knows a line of it; ask for one by `log_line: {holds: …}`"
+                    yield RuleError(one.place("examples", number, "log"), message)
+
+
+def _is_read(example: Example, base: RuleBase) -> bool:
+    from diagnose.rules_examples import example_parts
+
+    found = example_parts(example.model_copy(update={"facts": ()}), base)
+    return any(isinstance(reading, Observed) for part in found.values() for reading in part)
 
 
 @cache
@@ -102,6 +122,13 @@ def cause_named(name: str, base: RuleBase) -> Cause:
     if name in vocabulary():
         raise InputError(f"there is no rule for {name} yet; it means: {vocabulary()[name]}")
     raise InputError(f"no cause is named `{name}`{nearest(name, base.causes)}")
+
+
+def text_of_rule(name: str, base: RuleBase) -> str:
+    """The text of the file of a cause or symptom, as it stands. Raises InputError with the nearest id."""
+    if name not in base.symptoms:
+        cause_named(name, base)
+    return Path(base.files[name]).read_text(encoding="utf-8-sig")
 
 
 def rows(base: RuleBase) -> list[dict[str, Any]]:

@@ -36,9 +36,17 @@ class Mutant:
     cause: Cause
     change: str
 
+    def in_place(self, base: RuleBase) -> RuleBase:
+        """The rule base with it in place of the rule."""
+        return base.model_copy(update={"causes": {**base.causes, self.cause.cause: self.cause}})
+
 
 def mutants(cause: Cause) -> Iterator[Mutant]:
-    """All mutants of a cause: its tests turned round or left out, its clauses left out, turned or weakened."""
+    """All mutants of a cause: its tests turned round or left out, its clauses left out, turned or weakened.
+
+    None of them is the same rule by construction: a test that repeats what `requires` asks of the same fact, or
+    that a field is known which is tested further, is not left out.
+    """
     for patterns, change in _patterns(cause.requires, "requires"):
         if patterns:
             yield Mutant(cause.model_copy(update={"requires": patterns}), change)
@@ -46,23 +54,23 @@ def mutants(cause: Cause) -> Iterator[Mutant]:
     for side in sides:
         clauses: tuple[Clause, ...] = getattr(cause, side)
         for index, clause in enumerate(clauses):
-            for changed, change in _clauses(clause):
+            for changed, change in _clauses(clause, cause.requires):
                 rest = (*clauses[:index], *changed, *clauses[index + 1 :])
                 yield Mutant(cause.model_copy(update={side: rest}), f"{clause.name}: {change}")
             yield Mutant(_turned(cause, side, index), f"{clause.name}: moved to the other side")
 
 
-def survivors(base: RuleBase, cause: Cause) -> tuple[list[str], int]:
-    """The changes that no example of the cause notices, and how many mutants there are."""
-    alive: list[str] = []
+def survivors(base: RuleBase, cause: Cause) -> tuple[list[Mutant], int]:
+    """The mutants that no example of the cause notices, and how many there are in all."""
+    alive: list[Mutant] = []
     total = 0
     for mutant in mutants(cause):
         total += 1
-        changed = base.model_copy(update={"causes": {**base.causes, cause.cause: mutant.cause}})
+        changed = mutant.in_place(base)
         if not any(
             run_example(changed, mutant.cause, example, engine="plain").faults for example in cause.examples
         ):
-            alive.append(mutant.change)
+            alive.append(mutant)
     return alive, total
 
 
@@ -87,7 +95,7 @@ def _turned(cause: Cause, side: Side, index: int) -> Cause:
     return cause.model_copy(update={side: rest, other: (*getattr(cause, other), moved)})
 
 
-def _clauses(clause: Clause) -> Iterator[tuple[tuple[Clause, ...], str]]:
+def _clauses(clause: Clause, requires: Patterns) -> Iterator[tuple[tuple[Clause, ...], str]]:
     yield (), "left out"
     if clause.weight in WEAKER:
         weaker = WEAKER[clause.weight]
@@ -97,25 +105,39 @@ def _clauses(clause: Clause) -> Iterator[tuple[tuple[Clause, ...], str]]:
     if clause.unless:
         yield (clause.model_copy(update={"unless": ()}),), "without its unless"
     for number, choice in enumerate(clause.when):
-        for patterns, change in _patterns(choice, "when"):
+        for patterns, change in _patterns(choice, "when", requires):
             if patterns:
                 when = (*clause.when[:number], patterns, *clause.when[number + 1 :])
                 yield (clause.model_copy(update={"when": when}),), change
 
 
-def _patterns(patterns: Patterns, where: str) -> Iterator[tuple[Patterns, str]]:
+def _patterns(patterns: Patterns, where: str, requires: Patterns = ()) -> Iterator[tuple[Patterns, str]]:
     """The patterns with one test turned round or left out."""
+    asked = {(one.binding, test) for one in requires for test in one.tests}
     for place, pattern in enumerate(patterns):
         for index, test in enumerate(pattern.tests):
             name = f"{where} {pattern.binding}.{test.field}"
-            for tests, change in _tests(pattern.tests, index, test):
+            is_implied = (pattern.binding, test) in asked or _follows(test, pattern.tests)
+            for tests, change in _tests(pattern.tests, index, test, is_implied=is_implied):
                 changed = Pattern(binding=pattern.binding, fact=pattern.fact, tests=tests)
                 yield (*patterns[:place], changed, *patterns[place + 1 :]), f"{name} {change}"
 
 
-def _tests(tests: Sequence[FieldTest], index: int, test: FieldTest) -> Iterator[tuple[tuple[FieldTest, ...], str]]:
+def _follows(test: FieldTest, tests: Sequence[FieldTest]) -> bool:
+    """Whether a test only asks that a field is known which another one compares."""
+    return (
+        test.op == "known"
+        and test.values == (True,)
+        and any(one.field == test.field and one.op != "known" for one in tests)
+    )
+
+
+def _tests(
+    tests: Sequence[FieldTest], index: int, test: FieldTest, *, is_implied: bool
+) -> Iterator[tuple[tuple[FieldTest, ...], str]]:
     before, after = tuple(tests[:index]), tuple(tests[index + 1 :])
     if test.op in OPPOSITE:
         turned = test.model_copy(update={"op": OPPOSITE[test.op]})
         yield (*before, turned, *after), f"{turned.op} instead of {test.op}"
-    yield (*before, *after), "not tested"
+    if not is_implied:
+        yield (*before, *after), "not tested"

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from diagnose.as_example import fact_line
 from diagnose.explain import Case
 from diagnose.output import as_json
+from diagnose.telling_facts import TEXTS, choices_of, tests_of, text_test, troubles, weight_of
 from engine.coverage import DERIVED
 from engine.session import assess_parts
 from kb.check.names import CAUSE_ID
 from kb.errors import InputError
 from kb.evidence import Observed
-from kb.facts import Fact, fields_of
+from kb.facts import Fact
 from kb.facts.framework import ProcessError
+from kb.facts.log_lines import LogLine
 from kb.fieldtypes import field_types
 from kb.load import shipped_rules
 from kb.rule import RuleBase, SymptomRule
@@ -35,7 +37,7 @@ cause: {cause}
 title: Say in one line what is wrong
 status: experimental     # stable, once two look-alikes are among its examples
 prior: common            # common, uncommon or rare among the machines that come to you
-explains: [{explains}]  # the symptoms that it would cause
+explains: [{explains}]  # the symptoms that it would cause; all: diagnose rules vocabulary symptoms
 because: >
   Say how it comes about and why it shows as it does, so that a reader can check it.
 
@@ -64,12 +66,21 @@ references: ["own: say where it was seen"]
 
 examples:
   - name: as it was seen
-    facts:               # leave out what it does not depend on, and what is private
+    facts:               # leave out what it does not depend on, and what is private; or `log: |`, pasted lines
 {facts}
     expect: likely
+{look_alike}"""
+
+_WITHOUT = """\
   - name: a machine without it  # put the look-alike here that must not come out
     facts: [{{looked: [{kind}]}}]
     expect: not-applicable
+"""
+_OTHER_WORDS = """\
+  - name: the same with other words  # a look-alike that must not come out; put a real one here
+    facts:
+      {fact}
+    expect: unlikely
 """
 
 
@@ -120,25 +131,31 @@ def default_directory() -> Path:
 def draft(cause: str, shown: Shown) -> str:
     """The text of the rule file."""
     facts = shown.facts[:MOST_CLAUSES]
-    patterns = [f"{{{name}: {_pattern(fact)}}}" for name, fact in zip(BINDINGS, facts, strict=False)]
     names = list(_names(facts))
     clauses = [
-        f"  {name}:\n    when: {pattern}\n    weight: {'moderate' if number else 'strong'}\n"
-        f"    says: {json.dumps(_says(binding, fact))}\n"
-        for number, (name, pattern, binding, fact) in enumerate(
-            zip(names, patterns, BINDINGS, facts, strict=False)
-        )
+        f"  {name}:\n    when: {{{binding}: {_pattern(fact, text=True)}}}\n"
+        f"    weight: {'moderate' if number else 'strong'}\n    says: {json.dumps(_says(binding, fact))}\n"
+        for number, (name, binding, fact) in enumerate(zip(names, BINDINGS, facts, strict=False))
     ]
     return _DRAFT.format(
         schema=SCHEMA,
         cause=cause,
         explains=", ".join(shown.symptoms),
-        requires=patterns[0][1:-1],
+        requires=f"{BINDINGS[0]}: {_pattern(facts[0], text=False)}",
         clauses="".join(clauses),
         verify=names[0],
         facts="\n".join(f"      {fact_line(fact)}" for fact in facts),
-        kind=facts[0].kind,
+        look_alike=_look_alike(facts[0]),
     )
+
+
+def _look_alike(fact: Fact) -> str:
+    """An example that must not come out: the same fact with other words, or a machine that does not have it."""
+    told = text_test(fact)
+    if not told:
+        return _WITHOUT.format(kind=fact.kind)
+    other = fact.model_copy(update=dict.fromkeys(told, "what else it may say"))
+    return _OTHER_WORDS.format(fact=fact_line(other))
 
 
 def _names(facts: Sequence[Fact]) -> Iterator[str]:
@@ -150,36 +167,29 @@ def _names(facts: Sequence[Fact]) -> Iterator[str]:
         yield plain if seen[fact.kind] == 1 else f"{plain}-{seen[fact.kind]}"
 
 
-def _pattern(fact: Fact) -> str:
-    tests = ", ".join(f"{name}: {_written(value)}" for name, value in choices_of(fact).items())
-    return f"{{{fact.kind}: {{{tests}}}}}"
-
-
-def _written(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def _pattern(fact: Fact, *, text: bool) -> str:
+    return f"{{{fact.kind}: {{{tests_of(fact, text=text)}}}}}"
 
 
 def _says(binding: str, fact: Fact) -> str:
-    fields = [name for name in choices_of(fact) if field_types(fact.kind)[name].choices]
-    told = ", ".join(f"{name.replace('_', ' ')} {{{binding}.{name}}}" for name in fields)
+    fields = [*text_test(fact)] or [name for name in choices_of(fact) if field_types(fact.kind)[name].choices]
+    told = ", ".join(
+        f"{'' if name in TEXTS else name.replace('_', ' ') + ' '}{{{binding}.{name}}}" for name in fields
+    )
     return f"{fact.kind.replace('_', ' ')}{': ' if told else ' is seen'}{told}"
 
 
-def choices_of(fact: Fact) -> Mapping[str, object]:
-    """The fields of a fact that tell its kind and not which one it is: choices, and true or false."""
-    types = field_types(fact.kind)
-    return {
-        name: value
-        for name, value in fields_of(fact).items()
-        if not types[name].derived and (types[name].choices or isinstance(value, bool))
-    }
+def shown_by(case: Case, base: RuleBase, lines: Sequence[str] = ()) -> Shown:
+    """What the evidence has and a healthy machine has not: what shows symptoms, speaks against health, or tells of
+    trouble by its kind; what tells most comes first. `lines` are texts that lines of it must hold.
 
-
-def shown_by(case: Case, base: RuleBase) -> Shown:
-    """What the evidence has and a healthy machine has not: what shows symptoms, and what speaks against health.
-
-    Raises InputError where there is nothing of that.
+    Raises InputError where there is nothing of that, or no such line.
     """
+    held = {fact.holds for fact in (one.fact for one in case.observed) if isinstance(fact, LogLine)}
+    if set(lines) - held:
+        raise InputError(
+            f"no line of the evidence holds {json.dumps(min(set(lines) - held))}; it is looked for as it stands"
+        )
     symptoms = {**_of_healthy(base), **base.symptoms}
     seen = assess_parts(base.model_copy(update={"symptoms": symptoms}), case.parts).symptoms
     facts: dict[str, Fact] = {}
@@ -187,15 +197,17 @@ def shown_by(case: Case, base: RuleBase) -> Shown:
     for one in sorted(seen, key=lambda one: one.rule.symptom not in base.symptoms):
         told = [fact for observed in one.evidence for fact in _stateable(observed)]
         for fact in told:
-            facts.setdefault(_pattern(fact), fact)
+            facts.setdefault(_pattern(fact, text=True), fact)
         if told and one.rule.symptom in base.symptoms:
             shown.append(one.rule.symptom)
+    for fact in troubles(case.observed):
+        facts.setdefault(_pattern(fact, text=True), fact)
     if not facts:
         raise InputError(
-            "found nothing that a healthy machine has not; `diagnose facts` shows what was read, "
-            "and without --from a plain draft is written"
+            "found nothing that a healthy machine has not; `diagnose facts` shows what was read, `--line TEXT` "
+            "takes a line that nobody reads, and without --from a plain draft is written"
         )
-    return Shown(tuple(facts.values()), tuple(dict.fromkeys(shown)))
+    return Shown(tuple(sorted(facts.values(), key=weight_of, reverse=True)), tuple(dict.fromkeys(shown)))
 
 
 def _stateable(observed: Observed) -> tuple[Fact, ...]:

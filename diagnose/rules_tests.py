@@ -13,6 +13,7 @@ from diagnose.render.words import count as counted
 from diagnose.rules_corpus import corpus_runs
 from diagnose.rules_examples import run_example
 from diagnose.rules_mutate import survivors, untold
+from diagnose.rules_propose import proposals
 from kb.rule import Cause, RuleBase
 
 
@@ -44,13 +45,20 @@ def _print_failed(tests: Sequence[Outcome], total: str) -> None:
     typer.echo(f"{total}, {len(failed)} failed", err=True)
 
 
-def print_survivors(base: RuleBase, causes: Sequence[Cause]) -> None:
-    """Prints the changes that no example notices, cause by cause, and the share of those that one does."""
+def print_survivors(base: RuleBase, causes: Sequence[Cause], *, propose: bool = False) -> None:
+    """Prints the changes that no example notices, cause by cause, and the share of those that one does.
+
+    With `propose` also examples that would notice them.
+    """
     alive = total = 0
     for cause in causes:
-        changes, of_cause = survivors(base, cause)
-        alive, total = alive + len(changes), total + of_cause
-        typer.echo(f"{cause.cause}: {of_cause - len(changes)} of {of_cause} changes are noticed")
-        typer.echo("".join(f"  {change}\n" for change in (*changes, *untold(base, cause))), nl=False)
+        mutants, of_cause = survivors(base, cause)
+        alive, total = alive + len(mutants), total + of_cause
+        changes = (*(one.change for one in mutants), *untold(base, cause))
+        typer.echo(f"{cause.cause}: {of_cause - len(mutants)} of {counted(of_cause, 'change')} are noticed")
+        typer.echo("".join(f"  {change}\n" for change in changes), nl=False)
+        for one in proposals(base, cause, mutants) if propose else ():
+            typer.echo(f"  # this example would notice {counted(len(one.notices), 'change')}: {one.notices[0]}, …")
+            typer.echo("".join(f"  {line}\n" for line in one.lines()), nl=False)
     share = 100 * (total - alive) // total if total else 100
     typer.echo(f"{counted(total, 'change')} of {counted(len(causes), 'cause')}, {share} % noticed", err=True)

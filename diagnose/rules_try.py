@@ -11,6 +11,7 @@ from diagnose.explain import Case
 from diagnose.rules_kit import causes_under, faults_under, rules_at
 from engine.result import Diagnosis, Finding
 from engine.session import assess_parts
+from kb.asked import asked_lines
 from kb.errors import InputError
 from kb.rule import Cause
 
@@ -21,8 +22,12 @@ EVERY_S = 0.3
 """How often a watched rule is looked at."""
 
 
-def tried(path: Path, case: Case) -> tuple[list[tuple[Cause, Finding | None, Diagnosis]], list[RuleError]]:
+def tried(
+    path: Path, read: Callable[[tuple[str, ...]], Case]
+) -> tuple[list[tuple[Cause, Finding | None, Diagnosis]], list[RuleError]]:
     """For each cause at this path its strongest finding on the evidence, if any; or the faults of the rules there.
+
+    `read` gives the evidence, read for the texts by which the rules ask for lines.
 
     Raises InputError where there is no such path, or no cause at it.
     """
@@ -33,7 +38,7 @@ def tried(path: Path, case: Case) -> tuple[list[tuple[Cause, Finding | None, Dia
     causes = causes_under(loaded, [path])
     if not causes:
         raise InputError(f"expected a rule of a cause at {path}, found none; `diagnose rules new ID` writes one")
-    diagnosis = assess_parts(loaded.base, case.parts)
+    diagnosis = assess_parts(loaded.base, read(asked_lines(loaded.base)).parts)
     findings = (*diagnosis.findings, *diagnosis.weaker)
     return [(one, _of(one, findings), diagnosis) for one in causes], []
 

@@ -14,6 +14,7 @@ from typing import Any, Literal, get_type_hints
 
 from engine.matcher.form import AnyOf, Head, Ref, Rule, Test
 from engine.matcher.form import Pattern as MatcherPattern
+from kb.asked import all_patterns
 from kb.evidence import Observed
 from kb.facts import fact_type, fields_of, version_key
 from kb.facts.base import VersionMark
@@ -242,7 +243,7 @@ class Encoder:
         """The encoder for these rules."""
         found: dict[str, dict[tuple[str, str], None]] = {}
         kinds: set[str] = set()
-        for pattern in _all_patterns(causes, symptoms, probes):
+        for pattern in all_patterns(causes, symptoms, probes):
             kinds.add(pattern.fact)
             for test in pattern.tests:
                 if test.op == "matches":
@@ -264,24 +265,3 @@ class Encoder:
 
 
 _compiled = cache(re.compile)
-
-
-def _all_patterns(
-    causes: Iterable[Cause], symptoms: Iterable[SymptomRule], probes: Iterable[Probe]
-) -> Iterable[Pattern]:
-    for probe in probes:
-        yield from (pattern for when in probe.free_when for pattern in when)
-        for filling in probe.fill:
-            yield from (pattern for when in filling.when for pattern in when)
-            yield from filling.unless
-    for symptom in symptoms:
-        yield from (pattern for when in symptom.when for pattern in when)
-        yield from symptom.unless
-    for cause in causes:
-        yield from cause.requires
-        for clause in cause.clauses:
-            yield from (pattern for when in clause.when for pattern in when)
-            yield from clause.unless
-        for remedy in cause.remedies:
-            yield from (pattern for when in remedy.when for pattern in when)
-            yield from remedy.unless

@@ -18,6 +18,7 @@ from kb.errors import InputError, Place, RuleError, RuleErrors
 from kb.pattern import PatternError
 from kb.rule import Cause, Override, Probe, RuleBase, SymptomRule
 from kb.rule_base import ID_KEYS, base_of, repeated_ids
+from kb.salvage import Mended, as_written, salvaged
 from kb.strict_yaml import MAX_BYTES, Document, read_yaml
 from kb.wording import in_words, keys_at, shown
 
@@ -44,6 +45,8 @@ class Located(Generic[ItemT_co]):
     item: ItemT_co
     document: Document
     start: tuple[int, ...] = ()
+    mended: Mended | None = None
+    """For one that has faults and is only checked: what of it is not what the author wrote."""
 
     @property
     def id(self) -> str:
@@ -57,7 +60,8 @@ class Located(Generic[ItemT_co]):
 
     def place(self, *keys: str | int, key: bool = False) -> Place:
         """Where the value (or with `key` the key itself) stands that these keys and indices lead to."""
-        return self.document.place(*self.start, *keys, key=key)
+        written = self.mended.as_written(keys) if self.mended is not None else keys
+        return self.document.place(*self.start, *written, key=key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,8 @@ class LoadedRules:
     items: tuple[Located[Item], ...]
     errors: tuple[RuleError, ...] = ()
     """The faults found while reading."""
+    partial: tuple[Located[Item], ...] = ()
+    """What is left of rules with faults, to be checked and never run."""
     unread: frozenset[str] = frozenset()
     """Ids that are defined by what could not be read; nobody is to be blamed for naming them."""
     base: RuleBase = field(init=False)
@@ -124,6 +130,7 @@ class _Faults:
 
     errors: list[RuleError] = field(default_factory=list)
     unread: set[str] = field(default_factory=set)
+    partial: list[Located[Item]] = field(default_factory=list)
 
     def add(self, place: Place, message: str) -> None:
         self.errors.append(RuleError(place, message))
@@ -131,7 +138,7 @@ class _Faults:
 
 def _loaded(items: Sequence[Located[Item]], faults: _Faults) -> LoadedRules:
     errors = sorted([*faults.errors, *repeated_ids(items)], key=in_order)
-    return LoadedRules(tuple(items), tuple(errors), frozenset(faults.unread))
+    return LoadedRules(tuple(items), tuple(errors), tuple(faults.partial), frozenset(faults.unread))
 
 
 def rule_files(directory: Path) -> list[Path]:
@@ -249,13 +256,16 @@ def _item(
             faults.errors.extend(_errors_of(fault, model, document, start))
         if isinstance(value, dict):
             faults.unread.add(str(value.get(ID_KEYS[model])))
+            left = salvaged(model, value)
+            if left is not None:
+                faults.partial.append(Located(left[0], document, start, left[1]))
         return None
 
 
 def _errors_of(
     fault: ErrorDetails, model: type[BaseModel], document: Document, start: tuple[int, ...]
 ) -> Iterator[RuleError]:
-    location = (*start, *_as_written(fault["loc"], document.value if not start else None))
+    location = (*start, *as_written(fault["loc"], document.value if not start else None))
     cause = fault.get("ctx", {}).get("error")
     if isinstance(cause, PatternError):
         for path, message in cause.faults:
@@ -266,13 +276,3 @@ def _errors_of(
         yield RuleError(document.place(*location[:-1], key=True), message)
     else:
         yield RuleError(document.place(*location, key=fault["type"] == "extra_forbidden"), message)
-
-
-def _as_written(location: Sequence[str | int], value: Any) -> tuple[str | int, ...]:
-    """The keys of the file for those of the models, where clauses are a list but their names are keys."""
-    match location:
-        case ("for" | "against" as side, int(index), *rest) if isinstance(value, dict):
-            names = list(value[side])
-            return (side, names[index], *rest)
-        case _:
-            return tuple(location)

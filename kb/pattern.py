@@ -97,7 +97,7 @@ def _patterns(raw: Any, faults: list[Fault]) -> tuple[Pattern, ...]:
 def _one_kind(binding: str, body: Any, faults: list[Fault]) -> list[tuple[str, Any]]:
     if isinstance(body, dict) and len(body) == 1:
         return list(body.items())
-    found = f", found {len(body)} kinds" if isinstance(body, dict) else ""
+    found = f", found {len(body) or 'no'} kinds" if isinstance(body, dict) else ""
     faults.append(((binding,), f"expected one fact kind under binding `{binding}`: {_FORM}{found}"))
     return []
 

@@ -155,7 +155,9 @@ class Example(Model):
     """A small machine and the verdict that it must get. A kind with a fact in it counts as looked for."""
 
     name: str
-    facts: Annotated[tuple[dict[str, Any], ...], BeforeValidator(_tuple_of)]
+    facts: Annotated[tuple[dict[str, Any], ...], BeforeValidator(_tuple_of)] = ()
+    log: str | None = None
+    """Text as it was pasted, read as a file would be: what was looked for in it follows from it."""
     expect: Verdict
     asks: Texts = ()
     """Probes that must be among what is asked for."""

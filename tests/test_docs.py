@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -48,7 +49,7 @@ def run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def diagnose(arguments: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    return run([*DIAGNOSE, *arguments.split()], folder)
+    return run([*DIAGNOSE, *shlex.split(arguments)], folder)
 
 
 def commands(page: Path) -> list[str]:

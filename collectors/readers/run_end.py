@@ -43,9 +43,14 @@ _LINES: tuple[tuple[EndOfRun, EndSaidBy, str], ...] = (
 _FORM = regex("|".join(f"(?P<n{number}>{text})" for number, (*_, text) in enumerate(_LINES)))
 _SLURM = regex(
     r"slurmstepd: error: \*\*\* (?:JOB|STEP) [\d._+]{1,24} ON \S{1,80} (?:CANCELLED|FAILED) AT (?P<time>\S{8,32})"
-    r"(?: DUE TO (?P<why>[A-Z_ ]{3,40}?))? ?\*\*\*"
+    r"(?: (?:DUE [Tt][Oo]|[Bb][Yy]) (?P<why>[\w ]{3,40}?))? ?\*\*\*"
 )
-_WHY: dict[str, EndOfRun] = {"TIME LIMIT": "time-limit", "PREEMPTION": "preempted", "NODE FAILURE": "node-failure"}
+_WHY: dict[str, EndOfRun] = {
+    "TIME LIMIT": "time-limit",
+    "PREEMPTION": "preempted",
+    "JOB REQUEUE": "requeued",
+    "NODE FAILURE": "node-failure",
+}
 _MARKERS = (
     *("'train_runtime'", "`Trainer.fit` stopped", "[after training is done]", "[exiting program at"),
     *(

@@ -33,6 +33,7 @@ _CLASSES: tuple[tuple[SlurmClass, str], ...] = (
     ("gres-request", r"[Ii]nvalid generic resource \(gres\) specification|Invalid (?:gres|TRES) specification"),
     ("gres-config", r"gres[./]|Gres|GRES"),
     ("time-limit", r"DUE TO TIME LIMIT|time limit"),
+    ("preempted", r"DUE TO (?:PREEMPTION|JOB REQUEUE)"),
     ("node-failure", r"NODE FAILURE|[Nn]ode failure|not responding|Node .{1,80} DOWN"),
     ("oom", r"oom[-_ ]kill|Out Of Memory|exceeded memory limit|Exceeded job memory limit"),
     ("cancelled", r"CANCELLED|[Cc]ancell?ed|Force Terminated"),

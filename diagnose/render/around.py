@@ -13,7 +13,7 @@ from diagnose.render.gaps import gaps_in_short
 from diagnose.render.harmless import recognised
 from diagnose.render.layout import LABEL, Line, Span, line, paragraph, row, titled
 from diagnose.render.report import Report, outlook
-from diagnose.render.words import place
+from diagnose.render.words import REASONS, place
 from kb.packs import Pack
 
 MOST_EVENTS = 8
@@ -149,9 +149,7 @@ def gaps(report: Report, width: int) -> list[Line]:
         return []
     lines = [line(head("NOT OR ONLY PARTLY READ"))]
     for one in parts[:MOST_GAPS]:
-        lines += row(
-            Span("·"), f"{one['what']}: {one['consequence']}", one["reason"].replace("-", " "), width, limit=3
-        )
+        lines += row(Span("·"), f"{one['what']}: {one['consequence']}", REASONS[one["reason"]], width, limit=3)
     if len(parts) > MOST_GAPS:
         lines += paragraph(f"and {len(parts) - MOST_GAPS} more: diagnose facts", width, LABEL, "dim")
     return lines

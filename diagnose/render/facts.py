@@ -22,7 +22,7 @@ from diagnose.render.layout import (
     width_of,
 )
 from diagnose.render.proof import source_of
-from diagnose.render.words import count, fact_fields, listed, place
+from diagnose.render.words import AT_LENGTH, count, fact_fields, listed, place
 from kb.evidence import Looked, Observed
 
 if TYPE_CHECKING:
@@ -61,6 +61,14 @@ class FileReading(Protocol):
     def why_unread(self) -> str:
         """Why not; empty where all was read."""
 
+    @property
+    def lines(self) -> int:
+        """How many lines it has; 0 where nobody counted them."""
+
+    @property
+    def quoted(self) -> int:
+        """How many of them some fact stands on."""
+
 
 def facts_json(
     files: Iterable[FileReading], observed: Iterable[Observed], looked: Iterable[Looked]
@@ -76,6 +84,8 @@ def facts_json(
                 "facts": one.facts,
                 "unread_bytes": one.unread_bytes,
                 "why_unread": one.why_unread,
+                "lines": one.lines,
+                "quoted_lines": one.quoted,
             }
             for one in files
         ],
@@ -108,11 +118,12 @@ def facts_text(
 def _files(files: Sequence[FileReading], width: int) -> list[Line]:
     unread = sum(one.unread_bytes for one in files)
     total = sum(one.bytes for one in files)
-    summary = f"{count(len(files), 'file')}, {size(total)}, {size(unread)} of it not understood"
+    summary = f"{count(len(files), 'file')}, {size(total)}, {size(unread)} of it in parts that no reader knows"
     lines = titled(Span("FILES", "head"), summary, width, "dim")
     for one in files:
         taken = ", ".join(one.readers) or "no reader"
-        what = f"{size(one.bytes)}, {count(one.facts, 'fact')}, {taken}"
+        lines_of_it = f" on {one.quoted:,} of its {count(one.lines, 'line')}" if one.lines and one.readers else ""
+        what = f"{size(one.bytes)}, {count(one.facts, 'fact')}{lines_of_it}, {taken}"
         lines.append(line("  ", place_cut(one.path, width - 2)))
         lines += paragraph(what, width, 4, "dim" if one.readers else "warn", limit=3)
         if one.unread_bytes or one.why_unread:
@@ -159,7 +170,9 @@ def _looked(looked: Sequence[Looked], width: int) -> list[Line]:
         by_kind.setdefault(one.kind, []).append(one)
     for kind in sorted(by_kind):
         whole = [one.where for one in by_kind[kind] if one.complete]
-        partly = [f"{one.where} ({one.reason or 'in part'})" for one in by_kind[kind] if not one.complete]
+        partly = [
+            f"{one.where} ({AT_LENGTH[one.reason or 'truncated']})" for one in by_kind[kind] if not one.complete
+        ]
         label = Span("all", "good") if whole else Span("part", "warn")
         where = listed(list(dict.fromkeys([*whole, *partly])), MOST_PLACES)
         lines += row(label, f"{kind} in {where}", "", width, limit=3)

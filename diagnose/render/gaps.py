@@ -7,7 +7,7 @@ from typing import TypedDict
 
 from diagnose.render.words import listed, plain_kind
 from engine.result import Diagnosis
-from kb.evidence import Looked
+from kb.evidence import Looked, Reason
 
 KERNEL_LOG = frozenset(
     {
@@ -26,7 +26,7 @@ class Gap(TypedDict):
     """An entry of the report's `unknown`."""
 
     what: str
-    reason: str
+    reason: Reason
     consequence: str
 
 
@@ -49,7 +49,7 @@ def gaps_in_short(diagnosis: Diagnosis) -> list[Gap]:
     Nor what was looked for in part because only a part was ever asked for: that kept nobody from looking, and
     where it could change the answer the ledger says so.
     """
-    together: dict[tuple[str, str, str], list[str]] = {}
+    together: dict[tuple[str, Reason, str], list[str]] = {}
     complete = {one.kind for one in diagnosis.looked if one.complete}
     for (kind, reason), where in _partly(diagnosis.looked).items():
         if kind not in complete and reason != "not-collected":
@@ -61,8 +61,8 @@ def gaps_in_short(diagnosis: Diagnosis) -> list[Gap]:
     ] + _unread(diagnosis)
 
 
-def _partly(looked: Sequence[Looked]) -> dict[tuple[str, str], list[str]]:
-    partly: dict[tuple[str, str], list[str]] = {}
+def _partly(looked: Sequence[Looked]) -> dict[tuple[str, Reason], list[str]]:
+    partly: dict[tuple[str, Reason], list[str]] = {}
     for one in looked:
         if not one.complete:
             where = partly.setdefault((one.kind, one.reason or "truncated"), [])

@@ -99,6 +99,7 @@ def _rules(report: Report) -> Node:
             {"cause": cause, "file": one.file, "changes": list(one.changes), "because": one.because}
             for cause, one in sorted(report.overridden.items())
         ],
+        "faults": list(report.rule_faults),
     }
 
 

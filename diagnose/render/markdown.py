@@ -38,6 +38,7 @@ from diagnose.render.report import (
     stands,
 )
 from diagnose.render.words import (
+    REASONS,
     VERDICTS,
     clause_says,
     count,
@@ -270,7 +271,7 @@ def _codes(report: Report, *, everything: bool) -> list[str]:
 
 def _gaps(report: Report) -> list[str]:
     gaps = unknown_parts(report.diagnosis)
-    items = [f"- {text(one['what'])} ({one['reason']}): {text(one['consequence'])}" for one in gaps]
+    items = [f"- {text(one['what'])} ({REASONS[one['reason']]}): {text(one['consequence'])}" for one in gaps]
     return ["## Not or only partly read", "\n".join(items)] if items else []
 
 

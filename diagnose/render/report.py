@@ -54,6 +54,8 @@ class Report:
     """Directories with more rules than those of this program."""
     overridden: Mapping[str, Overridden] = field(default_factory=dict)
     """What they change of the causes of this program."""
+    rule_faults: Sequence[str] = ()
+    """What is wrong with them, a line for each fault."""
 
     def probe(self, ask: str | None, kinds: Sequence[str] = ()) -> Probe | None:
         """The probe that a clause asks for; where it asks for none, the first that brings one of these kinds."""

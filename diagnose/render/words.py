@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from engine.result import Finding, Hypothesis, LedgerLine, RemedyOffer, Rival
 from engine.weigh import UNKNOWN, filled
-from kb.evidence import Source
+from kb.evidence import Reason, Source
 from kb.facts import Fact, fields_of
 from kb.rule import DECIBANS, LIKELY, Cause, Disruption, Probe, Remedy, Verdict, Weight
 
@@ -30,6 +30,22 @@ DISRUPTS: dict[Disruption, str] = {
     "firmware": "changes firmware settings, with a reboot",
     "hardware": "needs hands on the hardware",
 }
+REASONS: dict[Reason, str] = {
+    "absent": "not there",
+    "not-collected": "not all collected",
+    "timed-out": "timed out",
+    "no-permission": "not allowed to look",
+    "truncated": "may be cut",
+    "unreadable": "can't be read",
+}
+"""Why something was looked for in part only, or not read, in a few words."""
+AT_LENGTH: dict[Reason, str] = {
+    **REASONS,
+    "not-collected": "only what is here was looked at; it shows no more than what happened",
+    "truncated": "it may begin late or end early",
+    "timed-out": "no answer in time",
+}
+"""The same where there is room for a sentence."""
 _OF_TWENTY = 0.925
 _LONG_VALUE = 80
 

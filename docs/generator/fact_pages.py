@@ -13,6 +13,7 @@ from engine.coverage import DERIVED
 from generator.fact_sources import Sources, about_readers
 from generator.markup import FACTS, Places, code, contents, fence, items, link, page, table, text
 from generator.samples import Sample, most_telling
+from kb.asked import HOLDS, LINE
 from kb.facts import fact_types, families, family_of
 from kb.fieldtypes import NUMBERS, FieldType, field_types
 from kb.schema import field_docs
@@ -161,5 +162,7 @@ def _makers(kind: str, sources: Sources, places: Places, origin: str) -> Iterato
         yield f"combined by {code(combiner.name)}: {text(combiner.about)} From {takes or 'facts of its own kind'}."
     if kind in DERIVED:
         yield "added by reasoning itself, which always looks for it"
+    if kind == LINE:
+        yield f"read by {code('log-lines')}, which looks for what the rules of a run ask for by {code(HOLDS)}"
     for probe in sources.probes.get(kind, ()):
         yield f"brought by the test {places.link('probe', probe, origin)}"

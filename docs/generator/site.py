@@ -23,6 +23,7 @@ MARK = "<!-- reference -->"
 GUIDES = {
     "How it reasons": "how-it-reasons.md",
     "Teach it a failure": "teach-it-a-failure.md",
+    "The rule language": "rule-language.md",
     "What is read": "reading.md",
     "Read a new format": "reading-a-new-format.md",
     "Probes": "probes.md",

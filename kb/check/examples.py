@@ -33,7 +33,9 @@ def facts_are_valid(loaded: LoadedRules) -> Iterator[RuleError]:
 
 def _faults_of_entry(rule: Located[Cause], keys: Keys, entry: dict[str, Any]) -> Iterator[RuleError]:
     if len(entry) != 1:
-        yield RuleError(rule.place(*keys), f"expected one `kind: {{field: value}}`, found {len(entry)} kinds")
+        yield RuleError(
+            rule.place(*keys), f"expected one `kind: {{field: value}}`, found {len(entry) or 'no'} kinds"
+        )
         return
     ((kind, body),) = entry.items()
     if kind in {LOOKED, PARTLY}:
@@ -77,6 +79,16 @@ def _faults_of_fact(rule: Located[Cause], keys: Keys, kind: str, fields: dict[st
                 yield RuleError(rule.place(*keys, field), f"field `{field}`: {in_words(fault)}")
 
 
+def something_is_shown(loaded: LoadedRules) -> Iterator[RuleError]:
+    """An example has facts, the text of a log, or both."""
+    for rule in loaded.of(Cause):
+        for number, example in enumerate(rule.item.examples):
+            if not example.model_fields_set & {"facts", "log"}:
+                yield RuleError(
+                    rule.place("examples", number, key=True), "expected `facts`, or `log: |` with a pasted text"
+                )
+
+
 def names_are_unique(loaded: LoadedRules) -> Iterator[RuleError]:
     """No two examples of a cause have one name."""
     for rule in loaded.of(Cause):
@@ -113,7 +125,6 @@ def both_outcomes_are_shown(loaded: LoadedRules) -> Iterator[RuleError]:
         if not positive:
             yield RuleError(place, "expected an example that ends confirmed or likely")
         if other < wanted:
-            yield RuleError(
-                place,
-                f"expected {wanted} examples that end otherwise than confirmed or likely, found {other}",
-            )
+            asked = f"{wanted} examples that end" if wanted > 1 else "an example that ends"
+            message = f"expected {asked} otherwise than confirmed or likely, found {other or 'none'}"
+            yield RuleError(place, message)

@@ -158,8 +158,10 @@ def ask_names_a_probe_that_tells(loaded: LoadedRules) -> Iterator[RuleError]:
             wanted = (kinds - required) or kinds
             covered = set(probes[part.ask].covers)
             if not wanted & covered and (wanted | covered) <= fact_types().keys():
-                brings = f"the probe `{part.ask}` brings {', '.join(probes[part.ask].covers)}"
-                yield RuleError(place, f"{brings}; expected one that covers {' or '.join(sorted(wanted))}")
+                others = [name for name, probe in probes.items() if wanted & set(probe.covers)]
+                hint = f"; these do: {', '.join(others)}" if others else "; no probe does, so leave `ask` out"
+                kinds_in_words = " or ".join(f"`{kind}`" for kind in sorted(wanted))
+                yield RuleError(place, f"the probe `{part.ask}` does not bring {kinds_in_words}{hint}")
 
 
 def probes_cover_known_kinds(loaded: LoadedRules) -> Iterator[RuleError]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kb.asked import HOLDS, LINE, texts_of
 from kb.check.regex import fault_of_expression
 from kb.check.walk import uses
 from kb.facts import fact_types, version_key
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from kb.load import LoadedRules
 
 ORDERINGS = frozenset({"lt", "le", "gt", "ge"})
+SHORTEST_TEXT = 8
 UNKNOWN_WORDS = frozenset({"unknown", "n/a", "todo"})
 
 
@@ -195,6 +197,25 @@ def _unknown_symptoms(use: Use, loaded: LoadedRules) -> Iterator[RuleError]:
         for index, value in enumerate(test.values):
             if isinstance(value, str) and value not in known and value not in loaded.unread:
                 yield use.error_at(test, f"unknown symptom `{value}`{nearest(value, known)}", index)
+
+
+def lines_are_asked_for_by_a_text(loaded: LoadedRules) -> Iterator[RuleError]:
+    """A `log_line` is asked for by a text that it holds, long enough to be rare: that is what is looked for."""
+    for use in uses(loaded):
+        if use.pattern.fact != LINE or use.pattern.binding in use.before:
+            continue
+        texts = list(texts_of(use.pattern))
+        if not texts:
+            yield use.error(
+                f"expected `{HOLDS}: a text that the line holds`: by it the line is found in what is read"
+            )
+        for test in use.pattern.tests:
+            for index, text in enumerate(test.values if test.field == HOLDS and test.op == "is" else ()):
+                if isinstance(text, str) and (len(text.strip()) < SHORTEST_TEXT or "\n" in text):
+                    message = (
+                        f"expected one line's text of at least {SHORTEST_TEXT} characters, found {shown(text)}"
+                    )
+                    yield use.error_at(test, message, index)
 
 
 def unknown_is_not_written_as_a_value(loaded: LoadedRules) -> Iterator[RuleError]:

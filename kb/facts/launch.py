@@ -88,7 +88,7 @@ class ContainerOption(Fact):
 
 
 EndOfRun: TypeAlias = Literal[
-    "finished", "stopped", "interrupted", "time-limit", "cancelled", "preempted", "node-failure",
+    "finished", "stopped", "interrupted", "time-limit", "cancelled", "preempted", "requeued", "node-failure",
 ]  # fmt: skip
 EndSaidBy: TypeAlias = Literal["training", "server", "launcher", "scheduler"]
 
@@ -99,7 +99,8 @@ class RunEnd(Fact):
     kind: ClassVar[str] = "run_end"
 
     end: EndOfRun
-    """`stopped`: an orderly shutdown; `finished`: all of its work was done; `interrupted`: by a signal or key."""
+    """`stopped`: an orderly shutdown; `finished`: all of its work was done; `interrupted`: by a signal or key.
+    `cancelled`: by a person, or for a failed task."""
     said_by: EndSaidBy
     time: str | None = None
     """As printed."""

@@ -13,6 +13,7 @@ SlurmClass: TypeAlias = Literal[
     "step-create",
     "allocation",
     "time-limit",
+    "preempted",
     "node-failure",
     "oom",
     "cancelled",

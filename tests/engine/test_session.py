@@ -19,6 +19,7 @@ from kb.examples import example_readings
 from kb.facts.conclusion import Disagreement, Outcome
 from kb.facts.driver import KernelModule
 from kb.facts.framework import ProcessError, StartProgress
+from kb.facts.launch import RunEnd
 from kb.facts.machine import Boot
 from kb.facts.packages import Package
 from kb.rule import RuleBase
@@ -351,3 +352,15 @@ def test_any_engine_comes_to_the_same_over_the_examples_of_the_rules(example):
     readings = example_readings(example)
 
     assert told(assess(RULES, readings)) == told(assess(RULES, readings, engine="plain"))
+
+
+@pytest.mark.parametrize(
+    ("end", "seen"), [("time-limit", True), ("preempted", True), ("cancelled", True), ("finished", False)]
+)
+def test_that_the_scheduler_ended_a_job_is_a_symptom(end, seen):
+    """It wants an explanation: a job that hangs is ended at its limit, and so is one that was too long."""
+    diagnosis = assess(
+        RULES, [Observed(RunEnd(end=end, said_by="scheduler"), Source("job.log", 1, 1, "slurmstepd: error: …"))]
+    )
+
+    assert ("ended-by-scheduler" in {one.rule.symptom for one in diagnosis.symptoms}) is seen

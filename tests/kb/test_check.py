@@ -183,3 +183,62 @@ def test_the_vocabulary_has_families() -> None:
     """Each id is family.name, and says what it is."""
     assert len(vocabulary()) > 100
     assert all(cause.count(".") == 1 and text for cause, text in vocabulary().items())
+
+
+def test_faults_of_loading_hide_no_others(tmp_path: Path) -> None:
+    """One go is enough: what a rule with a misspelt key and a wrong choice says elsewhere is checked as well."""
+    root = tmp_path / "rules"
+    shutil.copytree(GOOD, root)
+    path = root / MISMATCH
+    text = path.read_text()
+    for old, new in (
+        ("prior: common", "prior: commn"),  # a wrong choice
+        ("requires:", "requirs:"),  # a misspelt key, whose content is checked under its right name
+        ("kernel_module: {name: nvidia", "kernel_module: {nam: nvidia"),
+        ("verify: ", "verify: not-"),
+        ("explains: [", "explains: [no-such-symptom, "),
+    ):
+        assert old in text
+        text = text.replace(old, new, 1)
+    path.write_text(text)
+
+    said = [error.message for error in check(read_rules(root))]
+
+    assert [message.partition(";")[0] for message in said] == [
+        "`requires` is missing",
+        "expected one of common, uncommon or rare, found `commn`",
+        "unknown symptom `no-such-symptom`",
+        "unknown key `requirs`",
+        "`kernel_module` has no field `nam`",
+        "no clause is named `not-library-differs`",
+    ]
+
+
+def test_what_only_follows_from_a_fault_of_loading_is_not_said(tmp_path: Path) -> None:
+    """A binding in what can't be read is missed by nobody."""
+    root = tmp_path / "rules"
+    shutil.copytree(GOOD, root)
+    path = root / MISMATCH
+    path.write_text(
+        path.read_text().replace("module: {kernel_module:", "module: [kernel_module]\n  x: {kernel_module:")
+    )
+
+    said = [error.message for error in check(read_rules(root))]
+
+    assert len(said) == 1
+    assert "expected one fact kind under binding `module`" in said[0]
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        ("experimental", "expected an example that ends otherwise than confirmed or likely, found none"),
+        ("stable", "expected 2 examples that end otherwise than confirmed or likely, found none"),
+    ],
+)
+def test_how_many_examples_are_wanted_is_said_in_good_grammar(status: str, said: str) -> None:
+    """One is not `1 examples`."""
+    text = (GOOD / MISMATCH).read_text().replace("status: stable", f"status: {status}")
+    text = re.sub("expect: (?!confirmed|likely).*", "expect: likely", text)
+
+    assert said in [error.message for error in check(parse_rules(text, str(GOOD / MISMATCH)))]

@@ -11,7 +11,9 @@ from typer.testing import CliRunner, Result
 
 from diagnose import rules_new
 from diagnose.rules_command import app
+from diagnose.telling_facts import stable_part
 from kb.load import load_rules
+from kb.rule import Cause
 
 STORIES = Path(__file__).parent.parent / "stories"
 MOST_LINES = 60
@@ -136,3 +138,85 @@ def test_rules_of_this_program_need_an_id_of_the_vocabulary(here: Path, monkeypa
     monkeypatch.setattr(rules_new, "shipped_rules", lambda: here)
 
     assert "is not in kb/causes.yaml" in run("new", "acme.x", "-o", here).stderr
+
+
+SLURM = "slurmstepd: error: *** JOB 4711 ON gpu07 CANCELLED AT 2026-01-31T12:00:00 DUE TO TIME LIMIT ***\n"
+LUSTRE = "[ 8321.445566] LustreError: 167-0: a-OST0002-osc: This client was evicted by a-OST0002; it will fail.\n"
+
+
+def drafted(path: Path) -> Cause:
+    return load_rules(path).causes["acme.seen"]
+
+
+def asked_in(cause: Cause) -> set[tuple[str, str, str]]:
+    return {
+        (pattern.fact, test.field, test.op)
+        for clause in cause.clauses
+        for choice in clause.when
+        for pattern in choice
+        for test in pattern.tests
+    }
+
+
+def test_how_the_scheduler_ended_a_job_is_proposed_with_its_words(here: Path):
+    (here / "job.log").write_text(SLURM)
+    path = here / run("new", "acme.seen", "--from", here / "job.log").stdout.splitlines()[-1]
+
+    assert {
+        ("slurm_error", "class", "is"),
+        ("slurm_error", "text", "matches"),
+        ("run_end", "end", "is"),
+    } <= asked_in(drafted(path))
+    assert sound(path)
+
+
+def test_the_look_alike_of_a_draft_has_other_words_and_does_not_come_out(here: Path):
+    (here / "job.log").write_text(SLURM)
+    path = here / run("new", "acme.seen", "--from", here / "job.log").stdout.splitlines()[-1]
+    other = drafted(path).examples[1]
+
+    assert other.facts[0]["slurm_error"]["text"] == "what else it may say"
+    assert other.expect == "unlikely"
+
+
+def test_a_line_that_nobody_reads_is_taken_by_a_text_in_it(here: Path):
+    (here / "kernel.log").write_text(LUSTRE)
+    result = run("new", "acme.seen", "--from", here / "kernel.log", "--line", "This client was evicted by")
+    path = here / result.stdout.splitlines()[-1]
+
+    assert drafted(path).requires[0].tests[0].values == ("This client was evicted by",)
+    assert sound(path)
+    assert "LIKELY" in run("try", path, here / "kernel.log").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["--from", "kernel.log", "--line", "no such text"],
+            'no line of the evidence holds "no such text"; it is',
+        ),
+        (
+            ["--line", "This client was"],
+            "--line TEXT says which lines of the evidence count; name that with --from",
+        ),
+    ],
+)
+def test_a_line_that_is_not_there_is_refused(here: Path, arguments: list[str], message: str):
+    (here / "kernel.log").write_text(LUSTRE)
+    result = run("new", "acme.seen", *arguments)
+
+    assert (result.exit_code, result.stderr.startswith(message)) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("lease of shard 17 expired after 600 s", "lease of shard"),
+        ("*** JOB 4711 ON gpu07 CANCELLED AT 2026-01-31T12:00:00 DUE TO TIME LIMIT ***", "DUE TO TIME LIMIT"),
+        ("can't open /srv/data/a.tar: No space left on device", "No space left on device"),
+        ("17 of 32", ""),
+    ],
+)
+def test_the_part_of_a_text_that_stays_the_same(text: str, part: str):
+    assert stable_part(text) == part

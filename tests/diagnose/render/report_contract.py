@@ -85,6 +85,8 @@ SHAPES: dict[str, Any] = {
                 "facts": int,
                 "unread_bytes": int,
                 "why_unread": str,
+                "lines": int,
+                "quoted_lines": int,
             }
         ],
         "facts": [

@@ -19,11 +19,13 @@ class Reading:
     facts: int
     unread_bytes: int
     why_unread: str
+    lines: int = 0
+    quoted: int = 0
 
 
 FILES = (
     Reading("evidence/server.log", 120_000, ("server-log", "nccl-log"), 12, 3000, "no reader knows this text"),
-    Reading("evidence/ldconfig.txt", 280, ("ldconfig",), 4, 0, ""),
+    Reading("evidence/ldconfig.txt", 280, ("ldconfig",), 4, 0, "", 12, 4),
     Reading("evidence/core.bin", 2**21, (), 0, 2**21, "binary: no reader takes it"),
 )
 
