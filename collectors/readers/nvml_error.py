@@ -121,6 +121,15 @@ def _error(section: Section, index: int, line: str) -> NvmlError | None:
     return _of_nvidia_smi(section, line) or _of_others(line)
 
 
+def said_by(line: str) -> Problem | None:
+    """The problem that a line of nvidia-smi names, where one line is enough to tell."""
+    match = _INIT.search(line)
+    if match:
+        return _problem(match["text"])
+    whole = next((problem for pattern, problem in _WHOLE if pattern.search(line)), None)
+    return "no-devices" if whole is None and _NO_DEVICES.match(line) else whole
+
+
 def _of_nvidia_smi(section: Section, line: str) -> NvmlError | None:
     for pattern, problem in _WHOLE:
         match = pattern.search(line)
