@@ -32,6 +32,7 @@ _OF_ENGINE: tuple[tuple[StartProblem, str], ...] = (
     ("unknown-runtime", r"unknown (?:or invalid )?runtime (?:specified|name:?)\W{1,4}(?P<detail>[\w.-]{1,40})"),
     ("hook-missing", rf"exec: \\*\"?(?P<detail>{_HOOK})\\*\"?: (?:executable file not found|stat )"),
     ("hook-missing", rf"fork/exec (?P<detail>{_HOOK}): no such file"),
+    ("driver-volume", r"no such volume: \\?\"?(?P<detail>nvidia_driver_\d{3}[.\d]{2,12}\d)"),
     (
         "device-missing",
         (
@@ -100,7 +101,7 @@ _MARKERS = (
     *("nknown runtime specified", "nknown or invalid runtime name", '" is configured'),
     *("nvidia-container-cli: ", "nvidia-container-cli.real: ", "nvidia-container-runtime", "nvidia-ctk"),
     *("unresolvable CDI device", "failed to stat CDI host device", "failed to fulfil mount request"),
-    *("error gathering device information", "cannot stat `/usr", "error mounting ", "error stat'ing file "),
+    *("no such volume: nvidia_driver_", "error gathering device information", "cannot stat `/usr", "error mounting ", "error stat'ing file "),
 )
 
 

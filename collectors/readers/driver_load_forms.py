@@ -112,6 +112,17 @@ BY_PROGRAM = (
     _form(
         r"modprobe: FATAL: Module (?P<module>nvidia[\w-]{0,20}) not found\.?\s*$", "module-not-found", "modprobe"
     ),
+    _form(r"-> Kernel module load error: (?P<code>[A-Z][\w ,()-]{3,60})\s*$", "insert-failed", "installer"),
+    _form(
+        r"ERROR: The kernel module failed to load,? because it was not signed by a key that is trusted",
+        "signature-rejected",
+        "installer",
+    ),
+    _form(
+        r"ERROR: The kernel module failed to load\. +Secure boot is enabled on this system",
+        "insert-not-permitted",
+        "installer",
+    ),
     _form(r"nvidia/[\d.]{3,20}: added\s*$", "not-built", "dkms"),
     _form(r"Failed to find module '(?P<module>nvidia[\w-]{0,20})'\s*$", "module-not-found", "modprobe"),
     _form(
@@ -140,7 +151,6 @@ BY_PROGRAM = (
 )
 
 BY_INSTALLER = (
-    _form(r"-> Kernel module load error: (?P<code>[A-Z][\w ,()-]{3,60})\s*$", "insert-failed", "installer"),
     _form(r"ERROR: Unable to build the (?:NVIDIA )?kernel module", "build-failed", "installer"),
     _form(r"ERROR: Failed to (?:compile|build) .{0,40}kernel module", "build-failed", "installer"),
     _form(

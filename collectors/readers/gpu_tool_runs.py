@@ -33,33 +33,50 @@ _LISTED = regex(r"GPU \d{1,2}: .{3,80} \(UUID: ")
 _TABLE = regex(r"\|?\s{0,4}NVIDIA-SMI \d{3}[\d.]{0,12}\s")
 _NO_LIBRARY = regex(r".{0,200}(?:nvidia-smi\"?: (?:executable file )?(?:command )?not found|libnvidia-ml\.so)")
 _START = regex(r".{0,200}(?:Error response from daemon|OCI runtime|nvidia-container-cli(?:\.real)?: |^Error: )")
+_PLAIN = regex(
+    r"(?:sudo )?(?:nvidia-smi(?: -L)?\s*$|(?:docker|podman|nerdctl|nvidia-docker) (?:run|exec|start) -?\S"
+    r"|(?:kubectl|oc) exec \S|(?:singularity|apptainer) (?:exec|run) -?\S)"
+)
+"""A command line as it is pasted without a prompt."""
 _MOST_LINES = 40
 
 
 def read(section: Section) -> Iterator[Reading]:
-    """GpuToolRun for the command of the section, if it ran nvidia-smi or started a container with it."""
-    command = " ".join((section.command or "")[:MOST_COLUMNS].split())
+    """GpuToolRun for each command that ran nvidia-smi or started a container: that of the section, those in it."""
+    found = list(_runs(section))
+    yield from found
+    if found:
+        yield section.looked(GpuToolRun, complete=False, reason="not-collected")
+
+
+def _runs(section: Section) -> Iterator[Observed]:
+    seen: set[GpuToolRun] = set()
+    for at, whole in ((-1, section.command or ""), *section.matching("nvidia-smi", "docker start ", "podman start ")):
+        command = " ".join(whole[:MOST_COLUMNS].split())
+        run = _run(command, is_prompted=at < 0)
+        outcome = _outcome(section, at + 1) if run is not None else None
+        if run is None or outcome is None:
+            continue
+        fact = run.model_copy(update={"outcome": outcome[0]})
+        if fact not in seen:
+            seen.add(fact)
+            first = section.number(at) if at >= 0 else max(section.first_line - 1, 1)
+            text = f"{command[:200]}\n{section.lines[outcome[1]][:200]}"
+            yield Observed(fact, Source(section.path, first, section.number(outcome[1]), text, section.sha256))
+
+
+def _run(command: str, *, is_prompted: bool) -> GpuToolRun | None:
+    """What a line asks for, its outcome yet unknown. Without a prompt only a plain call counts, no sentence."""
     lead = _SUDO.match(command)
-    place = _place(command[lead.end() :] if lead else command)
+    rest = command[lead.end() :] if lead else command
+    if not is_prompted and not _PLAIN.match(rest):
+        return None
+    place = _place(rest)
     if place is None:
-        return
-    outcome = _outcome(section)
-    if outcome is None:
-        return
-    said, index = outcome
-    where, user, widened = place
-    fact = GpuToolRun(
-        where=where, user=user, keeps_groups=widened, sudo=bool(lead and lead["sudo"]), outcome=said
-    )
-    yield Observed(fact, _source(section, command, index))
-    yield section.looked(GpuToolRun, complete=False, reason="not-collected")
-
-
-def _source(section: Section, command: str, index: int) -> Source:
-    """The command with the line that tells what came of it."""
-    first = max(section.first_line - 1, 1)
-    text = f"{command[:200]}\n{section.lines[index][:200]}"
-    return Source(section.path, first, section.number(index), text, section.sha256)
+        return None
+    where, user, keeps = place
+    sudo = lead is not None and lead["sudo"] is not None
+    return GpuToolRun(where=where, user=user, keeps_groups=keeps, sudo=sudo, outcome="works")
 
 
 def _place(command: str) -> tuple[ToolPlace, str, bool] | None:
@@ -87,10 +104,12 @@ def _user(rest: str) -> str:
     return "root" if match["user"] in {"0", "root"} else "other"
 
 
-def _outcome(section: Section) -> tuple[ToolOutcome, int] | None:
-    """What the first lines of the output say, and which of them."""
-    for index, whole in enumerate(section.lines[:_MOST_LINES]):
-        line = whole[:MOST_COLUMNS]
+def _outcome(section: Section, start: int) -> tuple[ToolOutcome, int] | None:
+    """What the first lines of the output say, up to the next command, and which of them."""
+    for index in range(start, min(start + _MOST_LINES, len(section.lines))):
+        line = section.lines[index][:MOST_COLUMNS]
+        if _PLAIN.match(line):
+            return None
         problem = said_by(line)
         if problem is not None:
             return problem, index
@@ -106,7 +125,7 @@ def _outcome(section: Section) -> tuple[ToolOutcome, int] | None:
 READER = Reader(
     "gpu-tool-runs",
     read,
-    markers=(),
+    markers=("nvidia-smi", "docker start ", "podman start "),
     commands=tuple(
         f"{sudo}{program}"
         for sudo in ("", "sudo ", "time ")

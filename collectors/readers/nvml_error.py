@@ -122,9 +122,9 @@ def _error(section: Section, index: int, line: str) -> NvmlError | None:
 
 
 def said_by(line: str) -> Problem | None:
-    """The problem that a line of nvidia-smi names, where one line is enough to tell."""
+    """The problem that a line of nvidia-smi names; None for one that is no word of NVML, as where Windows refuses."""
     match = _INIT.search(line)
-    if match:
+    if match and "operating system" not in match["text"]:
         return _problem(match["text"])
     whole = next((problem for pattern, problem in _WHOLE if pattern.search(line)), None)
     return "no-devices" if whole is None and _NO_DEVICES.match(line) else whole

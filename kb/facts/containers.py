@@ -25,6 +25,7 @@ StartProblem: TypeAlias = Literal[
     "unknown-device",
     "cdi-unresolvable",
     "cdi-stale",
+    "driver-volume",
     "other",
 ]
 ToolPlace: TypeAlias = Literal["host", "new-container", "old-container"]
@@ -119,8 +120,9 @@ class GpuNotGiven(Fact):
 
     kind: ClassVar[str] = "gpu_not_given"
 
-    said_by: Literal["image", "device-plugin"]
-    """`image`: the start script of an NVIDIA image; `device-plugin`: that of Kubernetes, a container too."""
+    said_by: Literal["image", "device-plugin", "singularity"]
+    """`image`: the start script of an NVIDIA image; `device-plugin`: that of Kubernetes, a container too;
+    `singularity`: Singularity or Apptainer, which found on the host nothing to bind for --nv."""
     text: str
     count: int = 1
 

@@ -77,7 +77,7 @@ class SecureBoot(Fact):
     """None where only the lockdown is told."""
     lockdown: Literal["none", "integrity", "confidentiality"] | None = None
     """From `integrity` on the kernel takes only signed modules."""
-    reported_by: Literal["mokutil", "kernel", "sysfs", "bootctl"]
+    reported_by: Literal["mokutil", "kernel", "sysfs", "bootctl", "installer"]
 
 
 class ModuleRule(Fact):
