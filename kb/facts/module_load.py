@@ -80,6 +80,17 @@ class SecureBoot(Fact):
     reported_by: Literal["mokutil", "kernel", "sysfs", "bootctl", "installer"]
 
 
+class ModuleOption(Fact):
+    """An option that somebody gives to an NVIDIA module: a line of modprobe.d, or a command that writes or uses it."""
+
+    kind: ClassVar[str] = "module_option"
+
+    module: str
+    name: str
+    """As the module names it: uvm_disable_hmm, NVreg_DeviceFileMode."""
+    value: str
+
+
 class ModuleRule(Fact):
     """A rule of modprobe.d (or of the kernel command line) that keeps a GPU's module from being loaded."""
 
