@@ -101,7 +101,7 @@ _OF_CHECKS: tuple[_Form, ...] = (
     (
         True,
         None,
-        rf".{{0,80}}?\bcuInit(?:\(0\))?\)?(?: (?:returned|failed|error|code|with|=|->|:)){{1,4}}:? (?P<number>[1-9]\d{{0,2}})\b",
+        r".{0,80}?\bcuInit\S{0,4}(?: (?:returned|failed|error|code|with|=|->)){1,4}:? (?P<number>[1-9]\d*)\b",
     ),
     (
         True,

@@ -3,10 +3,11 @@
     CC status: ON
     Confidential Compute GPUs Ready state: not-ready
         CC GPUs Ready State        : Not Ready
-    2025-03-04,09:12:10.310 INFO     GPU 0000:21:00.0 H100-SXM 0x2330 BAR0 0xd0042000000 CC mode set to on. It will …
+    2025-03-04,09:12:10.310 INFO     GPU 0000:21:00.0 H100-SXM 0x2330 BAR0 0xd0042000000 CC mode set to on. …
 
-Follows gpu_cc_tool.py and nvidia_gpu_tools.py of 2023 to 2025, and drivers 535 to 610: the single answers of -f, -e, -grs and -mgm, and the report of -q. Each answer may come
-alone, and is a fact of its own then. Other lines give nothing.
+Follows gpu_cc_tool.py and nvidia_gpu_tools.py of 2023 to 2025, and drivers 535 to 610: the single answers of
+-f, -e, -grs and -mgm, and the report of -q. Each answer may come alone, and is a fact of its own then. Other
+lines give nothing.
 """
 
 from __future__ import annotations
@@ -70,6 +71,13 @@ def _answer(what: str, value: str) -> dict[str, Any]:
 READER = Reader(
     "confidential-computing",
     read,
-    markers=("CC status", "CC State", "CC Environment", "Confidential Compute GPUs Ready", "CC GPUs Ready", " CC mode "),
+    markers=(
+        "CC status",
+        "CC State",
+        "CC Environment",
+        "Confidential Compute GPUs Ready",
+        "CC GPUs Ready",
+        " CC mode ",
+    ),
     commands=("nvidia-smi conf-compute",),
 )

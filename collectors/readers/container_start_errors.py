@@ -101,7 +101,13 @@ _MARKERS = (
     *("nknown runtime specified", "nknown or invalid runtime name", '" is configured'),
     *("nvidia-container-cli: ", "nvidia-container-cli.real: ", "nvidia-container-runtime", "nvidia-ctk"),
     *("unresolvable CDI device", "failed to stat CDI host device", "failed to fulfil mount request"),
-    *("no such volume: nvidia_driver_", "error gathering device information", "cannot stat `/usr", "error mounting ", "error stat'ing file "),
+    *(
+        "no such volume: nvidia_driver_",
+        "error gathering device information",
+        "cannot stat `/usr",
+        "error mounting ",
+        "error stat'ing file ",
+    ),
 )
 
 

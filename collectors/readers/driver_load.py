@@ -20,7 +20,7 @@ from collectors.readers._event_sums import Sum, Sums
 from collectors.readers._kernel_events import LOG_MARKERS, BootId, KernelLog, LogLine
 from collectors.readers._lines import BDF, MOST_COLUMNS, command_of, is_lead, is_quoted
 from collectors.readers._regex import regex
-from collectors.readers.driver_load_forms import BY_INSTALLER, BY_KERNEL, BY_PROGRAM, of_reason
+from collectors.readers.driver_load_forms import BY_INSTALLER, BY_KERNEL, BY_PROGRAM, nouveau_took, of_reason
 from kb.evidence import Observed, Reader, Reading, Section
 from kb.facts.driver import KernelModule
 from kb.facts.module_load import ModuleLoadProblem
@@ -41,12 +41,6 @@ _FOLLOWING = (
 _RELEASE = regex(r"NVRM: NVIDIA (?P<branch>\d{2,4})\.[\d.]{1,12} driver release\.")
 _LEGACY = regex(r"NVRM:\s{1,2}supported through the NVIDIA (?P<branch>\d{2,4})\.[\dx.]{1,10} Legacy drivers")
 _BAD_BAR = regex(r"NVRM: BAR(?P<code>\d is \d{1,8}M) @ 0x[0-9a-f]{1,16} \(PCI:(?P<bdf>" + BDF + r")\)")
-_NOUVEAU = regex(
-    rf"nouveau (?P<bdf>{BDF}): (?:NVIDIA \w{{3,8}} \([0-9a-f]{{6,8}}\)|(?:DRM|drm): (?:VRAM|GART): \d"
-    rf"|vgaarb: deactivate vga console|\[drm\] Initialized)"
-    rf"|nouveau\s{{1,4}}\[ {{0,4}}DEVICE\]\[(?P<old>{BDF})\] "  # up to Linux 4.2
-)
-_NOUVEAU_MINOR = regex(rf"\[drm\] Initialized nouveau [\d.]{{3,8}} (?:\d{{8}} )?for (?P<bdf>{BDF}) on minor")
 _LOADED = regex(r"NVRM: loading NVIDIA UNIX ")
 _BUILD = regex(r"Error! Bad return status for module build on kernel: (?P<kernel>\S{1,80})")
 _BUILD_LOG = regex(r"/var/lib/dkms/(?P<module>[\w-]{2,40})/")
@@ -171,17 +165,15 @@ def _of_kernel(log: _Log, line: LogLine) -> bool:
 
 
 def _of_several_lines(log: _Log, line: LogLine, text: str, start: int) -> bool:
-    gpu = _GPU_LINE.match(text)
-    if gpu:
+    if gpu := _GPU_LINE.match(text):
         log.gpu = (line.index, gpu["bdf"].lower(), gpu["id"])
         return True
     if _LOADED.match(text):
         log.loads[line.boot] = line.index
         return True
-    nouveau = _NOUVEAU.match(text) or _NOUVEAU_MINOR.match(text)
-    if nouveau and len(log.nouveau) < 64:
-        found = nouveau.groupdict()
-        log.nouveau.setdefault((found["bdf"] or found["old"]).lower(), line)
+    address = nouveau_took(text)
+    if address is not None and len(log.nouveau) < 64:
+        log.nouveau.setdefault(address, line)
         return True
     legacy, bar = _LEGACY.match(text), _BAD_BAR.match(text)
     if legacy:
@@ -223,8 +215,7 @@ def _of_program(log: _Log, section: Section, line: LogLine, *, by_installer: boo
             _add(log, line, build, "build-failed", "dkms", module="nvidia")
         return
     for form in BY_INSTALLER if by_installer else ():
-        match = form.pattern.match(line.text)
-        if match:
+        if match := form.pattern.match(line.text):
             _add(log, line, match, form.problem, "installer", module="nvidia")
             return
 

@@ -177,6 +177,22 @@ _REASONS: tuple[tuple[str, LoadProblem], ...] = (
 )
 
 
+_NOUVEAU = (
+    regex(
+        rf"nouveau (?P<bdf>{BDF}): (?:NVIDIA \w{{3,8}} \([0-9a-f]{{6,8}}\)|(?:DRM|drm): (?:VRAM|GART): \d"
+        r"|vgaarb: deactivate vga console|\[drm\] Initialized)"
+    ),
+    regex(rf"nouveau\s{{1,4}}\[ {{0,4}}DEVICE\]\[(?P<bdf>{BDF})\] "),  # up to Linux 4.2
+    regex(rf"\[drm\] Initialized nouveau [\d.]{{3,8}} (?:\d{{8}} )?for (?P<bdf>{BDF}) on minor"),
+)
+
+
+def nouveau_took(text: str) -> str | None:
+    """The address of the GPU that nouveau says it has taken."""
+    match = next((found for form in _NOUVEAU if (found := form.match(text)) is not None), None)
+    return match["bdf"].lower() if match is not None else None
+
+
 def of_reason(module: str | None, reason: str) -> LoadProblem:
     """What it means that a module could not be inserted for this reason."""
     if module == "nvidia_peermem" and reason.startswith("Invalid argument"):

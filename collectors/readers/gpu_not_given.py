@@ -25,7 +25,9 @@ _PLUGIN = regex(
     r"(?:If this is a GPU node, did you (?:set the docker default runtime|configure the NVIDIA Container Toolkit)"
     r"|Incompatible (?:strategy|platform) detected\b)"
 )
-_HPC = regex(r"(?:INFO|WARNING|WARN): {1,6}(?:Could not find any nv (?:files|libraries|binaries)|no NVIDIA files found)")
+_HPC = regex(
+    r"(?:INFO|WARNING|WARN): {1,6}(?:Could not find any nv (?:files|libraries|binaries)|no NVIDIA files found)"
+)
 _MARKERS = (
     "ould not find any nv ",
     "NVIDIA Driver was not detected",

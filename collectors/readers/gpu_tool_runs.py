@@ -4,14 +4,15 @@
     Failed to initialize NVML: Unknown Error
     $ docker run --rm --gpus all -u 1000 ubuntu nvidia-smi -L
 
-Follows nvidia-smi on the host and in docker, podman, nerdctl, nvidia-docker, kubectl exec and Singularity. One place
-that works beside one that does not is what tells a container from its host. A command without output, or with one
-that shows neither GPUs nor an error, gives nothing.
+Follows nvidia-smi on the host and in docker, podman, nerdctl, nvidia-docker, kubectl exec and Singularity. One
+place that works beside one that does not is what tells a container from its host. A command without output, or
+with one that shows neither GPUs nor an error, gives nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal, TypeAlias
 
 from collectors.readers._lines import MOST_COLUMNS
 from collectors.readers._regex import regex
@@ -19,6 +20,7 @@ from collectors.readers.nvml_error import said_by
 from kb.evidence import Observed, Reader, Reading, Section, Source
 from kb.facts.containers import GpuToolRun, ToolOutcome, ToolPlace
 
+_User: TypeAlias = Literal["default", "root", "other"]
 _SUDO = regex(r"(?:time )?(?:(?P<sudo>sudo)(?: -\S{1,20}){0,3} )?(?:time )?")
 _TOOL = regex(r"(?:\S{0,80}/)?nvidia-smi\b(?! (?:-pm|-mig|-r\b|-pl|-lgc|-q |-e |-c |mig |conf-compute))")
 _ENGINE = regex(
@@ -35,7 +37,7 @@ _NO_LIBRARY = regex(r".{0,200}(?:nvidia-smi\"?: (?:executable file )?(?:command 
 _START = regex(r".{0,200}(?:Error response from daemon|OCI runtime|nvidia-container-cli(?:\.real)?: |^Error: )")
 _PLAIN = regex(
     r"(?:sudo )?(?:nvidia-smi(?: -L)?\s*$|(?:docker|podman|nerdctl|nvidia-docker) (?:run|exec|start) -?\S"
-    r"|(?:kubectl|oc) exec \S|(?:singularity|apptainer) (?:exec|run) -?\S)"
+    r"|(?:kubectl|oc) (?:-\S{1,40} \S{1,60} ){0,3}exec \S|(?:singularity|apptainer) (?:exec|run) -?\S)"
 )
 """A command line as it is pasted without a prompt."""
 _MOST_LINES = 40
@@ -51,7 +53,10 @@ def read(section: Section) -> Iterator[Reading]:
 
 def _runs(section: Section) -> Iterator[Observed]:
     seen: set[GpuToolRun] = set()
-    for at, whole in ((-1, section.command or ""), *section.matching("nvidia-smi", "docker start ", "podman start ")):
+    for at, whole in (
+        (-1, section.command or ""),
+        *section.matching("nvidia-smi", "docker start ", "podman start "),
+    ):
         command = " ".join(whole[:MOST_COLUMNS].split())
         run = _run(command, is_prompted=at < 0)
         outcome = _outcome(section, at + 1) if run is not None else None
@@ -79,7 +84,7 @@ def _run(command: str, *, is_prompted: bool) -> GpuToolRun | None:
     return GpuToolRun(where=where, user=user, keeps_groups=keeps, sudo=sudo, outcome="works")
 
 
-def _place(command: str) -> tuple[ToolPlace, str, bool] | None:
+def _place(command: str) -> tuple[ToolPlace, _User, bool] | None:
     """Where a command runs nvidia-smi: the place, the user that was asked for, whether groups are kept."""
     if _TOOL.match(command):
         return "host", "default", False
@@ -97,7 +102,7 @@ def _place(command: str) -> tuple[ToolPlace, str, bool] | None:
     return ("new-container", "default", False) if hpc is not None and _TOOL.search(hpc["rest"]) else None
 
 
-def _user(rest: str) -> str:
+def _user(rest: str) -> _User:
     match = _USER.search(rest)
     if match is None:
         return "default"

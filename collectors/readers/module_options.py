@@ -27,7 +27,8 @@ _CURED = regex(
     r"(?i)\b(?:i (?:finally |just |now )?(?:fixed|solved|resolved)|(?:this|that|which|it|setting \S{3,40}) "
     r"(?:has )?(?:fixed|solved|resolved|cured|worked|helped)|(?:works|worked|working) (?:now|again|for me|fine)"
     r"|(?:the|my) (?:fix|solution|workaround) was|fixe[sd] (?:it|the|this|my)|solve[sd] (?:it|the|this|my)"
-    r"|resolve[sd] (?:it|the|this|my)|makes? (?:cuinit|it|cuda|everything) (?:work|succeed)|cuinit (?:works|succeeds))\b"
+    r"|resolve[sd] (?:it|the|this|my)|makes? (?:cuinit|it|cuda|everything) (?:work|succeed)"
+    r"|cuinit (?:works|succeeds))\b"
 )
 _DOUBTED = regex(
     r"(?i)n't\b|\b(?:not|never|no longer|neither|still|without success|no (?:effect|change|luck)|if|try|may|might"
@@ -88,4 +89,6 @@ def _trial(section: Section) -> Observed | None:
     return None
 
 
-READER = Reader("module-options", read, markers=_MARKERS, commands=("echo 'options nvidia", 'echo "options nvidia'))
+READER = Reader(
+    "module-options", read, markers=_MARKERS, commands=("echo 'options nvidia", 'echo "options nvidia')
+)

@@ -116,7 +116,14 @@ def _refused(section: Section) -> Iterator[Observed]:
     """The first refusals of a binding, one of each wording; what follows them is of the same."""
     seen: set[str] = set()
     for index, line in section.matching(
-        "set_mempolicy", "mbind", "numa_sched_", "membind: ", "libnuma: ", "NUMA memory", "sched_setaff", "s affinity: "
+        "set_mempolicy",
+        "mbind",
+        "numa_sched_",
+        "membind: ",
+        "libnuma: ",
+        "NUMA memory",
+        "sched_setaff",
+        "s affinity: ",
     ):
         match = _REFUSED.match(line[:300])
         if match is not None and len(seen) < _MOST_REFUSALS and match["text"].split()[0] not in seen:

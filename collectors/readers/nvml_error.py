@@ -122,7 +122,7 @@ def _error(section: Section, index: int, line: str) -> NvmlError | None:
 
 
 def said_by(line: str) -> Problem | None:
-    """The problem that a line of nvidia-smi names; None for one that is no word of NVML, as where Windows refuses."""
+    """The problem that a line of nvidia-smi names; None for a refusal by Windows, and for other lines."""
     match = _INIT.search(line)
     if match and "operating system" not in match["text"]:
         return _problem(match["text"])

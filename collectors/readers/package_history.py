@@ -4,8 +4,8 @@
     Upgrade: libnvidia-compute-535:amd64 (535.104.05-0ubuntu1, 535.113.01-0ubuntu1), nvidia-utils-535:amd64 (…
     [2026-06-10T19:12:04+0200] [ALPM] upgraded nvidia-utils (595.80-1 -> 595.84-1)
 
-Follows apt on a terminal, dpkg.log, apt's history.log, dnf.rpm.log and dnf in syslog, pacman.log, zypp/history. Of each action on a
-package the last is told. Lines cut in the middle give what is whole of them.
+Follows apt on a terminal, dpkg.log, apt's history.log, dnf.rpm.log and dnf in syslog, pacman.log, zypp/history. Of
+each action on a package the last is told. Lines cut in the middle give what is whole of them.
 """
 
 from __future__ import annotations

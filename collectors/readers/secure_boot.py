@@ -29,7 +29,14 @@ _INSTALLER = regex(
     r"(?:ERROR|WARNING): .{0,200}?(?P<state>Secure [Bb]oot is enabled on this system|UEFI Secure Boot enabled)"
 )
 _SYSFS = regex(r"(?P<none>\[none\]|none) (?P<integrity>\[integrity\]|integrity) \[?confidentiality\]?\s*$")
-_MARKERS = ("SecureBoot ", "Secure Boot: ", "Secure boot ", "Kernel is locked down from", "ecure boot is enabled", "integrity")
+_MARKERS = (
+    "SecureBoot ",
+    "Secure Boot: ",
+    "Secure boot ",
+    "Kernel is locked down from",
+    "ecure boot is enabled",
+    "integrity",
+)
 
 
 def read(section: Section) -> Iterator[Reading]:

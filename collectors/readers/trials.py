@@ -68,8 +68,13 @@ _ADVISES = regex(
 _NOT_DONE = regex(r"(?i)(?:n't|\bnot|\bnever|\bno|\bwithout|\bfailed)(?: \w{1,12}){0,2} (?:a )?$")
 _SENTENCE = regex(r"(?:[^.!?;]|[.!?;](?!\s|$)){1,400}[.!?;]?")
 _ASIDE = regex(r" ?\([^()]{0,200}\)")
-_RELOADS = regex(r"(?:sudo )?(?:rmmod|modprobe -r) nvidia[-_ ]\w{2,20}.{0,40}?(?:&&|;) ?(?:sudo )?modprobe nvidia.{1,80}?(?:&&|;)")
-_CUDA_WORKS = regex(r"\s{0,4}(?:cuInit(?:\(0\))? (?:->|=|:|returned) 0\b|True$|Result = PASS|tensor\(\[.{0,80}device='cuda)")
+_RELOADS = regex(
+    r"(?:sudo )?(?:rmmod|modprobe -r) nvidia[-_ ]\w{2,20}.{0,40}?(?:&&|;) ?(?:sudo )?"
+    r"modprobe nvidia.{1,80}?(?:&&|;)"
+)
+_CUDA_WORKS = regex(
+    r"\s{0,4}(?:cuInit(?:\(0\))? (?:->|=|:|returned) 0\b|True$|Result = PASS|tensor\(\[.{0,80}device='cuda)"
+)
 _MARKERS = (
     "NCCL_P2P_DISABLE",
     "disable-custom-all-reduce",

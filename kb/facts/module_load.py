@@ -81,7 +81,7 @@ class SecureBoot(Fact):
 
 
 class ModuleOption(Fact):
-    """An option that somebody gives to an NVIDIA module: a line of modprobe.d, or a command that writes or uses it."""
+    """An option that somebody gives to an NVIDIA module, in modprobe.d or in a command that writes or uses it."""
 
     kind: ClassVar[str] = "module_option"
 
