@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias
 from collectors.readers._lines import MOST_COLUMNS
 from collectors.readers._regex import regex
 from collectors.readers.nvml_error import said_by
-from kb.evidence import Observed, Reader, Reading, Section, Source
+from kb.evidence import Observed, Reader, Reading, Section
 from kb.facts.containers import GpuToolRun, ToolOutcome, ToolPlace
 
 _User: TypeAlias = Literal["default", "root", "other"]
@@ -65,9 +65,7 @@ def _runs(section: Section) -> Iterator[Observed]:
         fact = run.model_copy(update={"outcome": outcome[0]})
         if fact not in seen:
             seen.add(fact)
-            first = section.number(at) if at >= 0 else max(section.first_line - 1, 1)
-            text = f"{command[:200]}\n{section.lines[outcome[1]][:200]}"
-            yield Observed(fact, Source(section.path, first, section.number(outcome[1]), text, section.sha256))
+            yield section.observe(fact, at if at >= 0 else outcome[1], outcome[1])
 
 
 def _run(command: str, *, is_prompted: bool) -> GpuToolRun | None:
