@@ -98,7 +98,11 @@ _LINES: tuple[tuple[FrameworkErrorClass, str], ...] = (
     ("attention-unsupported", r"FlashInfer requires |Selected backend .{1,80} is not valid for this config"),
     ("attention-unsupported", r"FlashAttention v3 Backend requires SM"),
     ("cuda-interposer", r"\[(?:HAMI-core|4pdvGPU|vGPU|softmig) (?:ERROR|Warn|Msg|Info)\s?\("),
-    ("cuda-interposer", r"ERROR: ld\.so: object '\S{0,200}libvgpu\.so'"),
+    ("cuda-interposer", r"ERROR: ld\.so: object '\S{0,200}lib(?:vgpu|vcuda|orion|nvshare|gemhook)\w{0,20}\.so"),
+    ("cuda-interposer", rf"{_ANY}symbol lookup error: \S{{0,200}}lib(?:vgpu|vcuda|orion)\w{{0,20}}\.so"),
+    ("cuda-interposer", r"/tmp/cuda-control/src/\w{1,30}\.c:\d{1,5} |\[NVSHARE\]\[\w{4,5}\]: "),  # noqa: S108 - as built
+    ("cuda-interposer", r"(?:.{0,40}\[ERROR\] )?Sorry, \w{3,60}\(\) is not implemented in the current version"),
+    ("cuda-interposer", r"VirtaiTech Resource"),
     ("mps-failure", rf"{_ANY}(?:MPS client failed to connect|MPS server is not ready|between the MPS server)"),
     ("mps-failure", rf"{_ANY}resources required to (?:create MPS client|support device connections) have been"),
     ("scheduler-watchdog", rf"(?:\w{{1,20}} )?[Ww]atchdog timeout \(self\.watchdog_timeout={_W}"),

@@ -55,7 +55,8 @@ _MARKERS = (
     *("PassManager::run", "working triton inst", "out of resource: ", "to find C compiler", "CUDA_HOME env"),
     *("nvcc: not found", "not find nvcc and", "Ninja is required", "FlashAttention only"),
     *("FlashAttention forward", "FlashInfer requires", "Selected backend ", "FlashAttention v3 Back"),
-    *("[HAMI-core ", "[4pdvGPU ", "[softmig ", "libvgpu.so", "MPS client", "MPS server is not"),
+    *("[HAMI-core ", "[4pdvGPU ", "[softmig ", "libvgpu.so", "symbol lookup", "MPS client", "MPS server is not"),
+    *("/cuda-control/src/", "[NVSHARE][", "is not implemented in the cur", "VirtaiTech ", "cannot be preloaded"),
     *("device connections have", "watchdog_timeout=", "memory broadcast block", "Health check failed."),
     *("EngineCore encountered", "Background loop has", "MQLLMEngine term", "RPC call to ", "scheduler died"),
     *("failed to load '", "ustom allreduce", "4000 series", "peculative decoding", "speculative_"),
@@ -131,7 +132,7 @@ def _complaint(line: str, index: int) -> _Known | None:
         error is not None
         or text.startswith("Value error, ")
         or any(word in stamped for word in _SEVERE)
-        or "ERROR" in said[:24]
+        or "ERROR" in said[:32]
     )
     fatal = what.class_ in _FATAL or (severe and (what.class_ not in _SOFT or error is not None))
     return _Known(what, text, logged.rank or launched.rank, fatal, logged.time, index)

@@ -63,6 +63,7 @@ _TELLING: frozenset[StackPlace] = frozenset(
     ("nccl-wait", "nccl-init", "cuda-sync", "cuda-init", "file-io", "compile", "build-lock", "store", "driver")
 )
 """Places that are told of threads beside the main one too."""
+_SHARED = regex(r"([\w.+-]{3,60}\.so(?:\.\d{1,5}){0,4})\)?\s*$")
 _MOST_STACKS = 60
 _SHOWN = 8
 
@@ -102,6 +103,7 @@ def read(section: Section) -> Iterator[Reading]:
             thread=first.name,
             state=first.state,
             frames=shown,
+            libraries=_libraries(first),
             operation=operation_of(first.frames),
             count=len(threads),
         )
@@ -112,6 +114,11 @@ def read(section: Section) -> Iterator[Reading]:
 
 def _shown(thread: _Thread) -> str:
     return " < ".join(frame.partition(" (")[0] for frame in thread.frames[:_SHOWN])[:400]
+
+
+def _libraries(thread: _Thread) -> str | None:
+    named = (match[1] for frame in thread.frames[:_SHOWN] if (match := _SHARED.search(frame)) is not None)
+    return ", ".join(dict.fromkeys(named))[:200] or None
 
 
 def _threads(section: Section) -> Iterator[_Thread]:

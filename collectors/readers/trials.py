@@ -68,6 +68,13 @@ _ADVISES = regex(
 _NOT_DONE = regex(r"(?i)(?:n't|\bnot|\bnever|\bno|\bwithout|\bfailed)(?: \w{1,12}){0,2} (?:a )?$")
 _SENTENCE = regex(r"(?:[^.!?;]|[.!?;](?!\s|$)){1,400}[.!?;]?")
 _ASIDE = regex(r" ?\([^()]{0,200}\)")
+_RELOADS = regex(
+    r"(?:sudo )?(?:rmmod|modprobe -r) nvidia[-_ ]\w{2,20}.{0,40}?(?:&&|;) ?(?:sudo )?"
+    r"modprobe nvidia.{1,80}?(?:&&|;)"
+)
+_CUDA_WORKS = regex(
+    r"\s{0,4}(?:cuInit(?:\(0\))? (?:->|=|:|returned) 0\b|True$|Result = PASS|tensor\(\[.{0,80}device='cuda)"
+)
 _MARKERS = (
     "NCCL_P2P_DISABLE",
     "disable-custom-all-reduce",
@@ -88,6 +95,7 @@ _MOST_COLUMNS = 2000
 def read(section: Section) -> Iterator[Reading]:
     """One fact for each change and what came of it, where it is first said."""
     if section.command is not None:
+        yield from _reloaded(section)
         return
     told: set[Trial] = set()
     for index, line in section.matching(*_MARKERS):
@@ -99,6 +107,16 @@ def read(section: Section) -> Iterator[Reading]:
             if trial is not None and trial not in told:
                 told.add(trial)
                 yield section.observe(trial, index)
+
+
+def _reloaded(section: Section) -> Iterator[Reading]:
+    """A command that takes the modules out, loads them again and starts CUDA, which works."""
+    if _RELOADS.match(section.command or "") is None:
+        return
+    for index, line in enumerate(section.lines[:20]):
+        if _CUDA_WORKS.match(line[:200]):
+            yield section.observe(Trial(change="module-reload", helped=True), index)
+            return
 
 
 def _names_a_change(text: str) -> bool:
@@ -130,4 +148,4 @@ def _helped(before: str, after: str) -> bool | None:
     return None
 
 
-READER = Reader("trials", read, markers=_MARKERS)
+READER = Reader("trials", read, markers=_MARKERS, commands=("rmmod", "modprobe -r"))

@@ -5,8 +5,9 @@ from typing import ClassVar, Literal, TypeAlias
 from kb.facts.base import Fact
 
 Change: TypeAlias = Literal[
-    "direct-copies-off", "custom-all-reduce-off", "reboot", "module-reload", "device-plugin-restart"
-]
+    "direct-copies-off", "custom-all-reduce-off", "reboot", "module-reload", "device-plugin-restart",
+    "hmm-off",
+]  # fmt: skip
 
 
 class Trial(Fact):
@@ -15,5 +16,6 @@ class Trial(Fact):
     kind: ClassVar[str] = "trial"
 
     change: Change
-    """`direct-copies-off`: NCCL_P2P_DISABLE=1. `module-reload`: the NVIDIA modules taken out and loaded again."""
+    """`direct-copies-off`: NCCL_P2P_DISABLE=1. `module-reload`: the NVIDIA modules taken out and loaded again.
+    `hmm-off`: heterogeneous memory management switched off in nvidia-uvm."""
     helped: bool
