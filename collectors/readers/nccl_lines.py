@@ -32,6 +32,8 @@ _PLAIN = regex(r"(?P<writer>[\w.-]{1,255}:\d{1,10}:\d{1,10}) \[-?\d{1,4}\] NCCL 
 _HEAD_COLUMNS = 400
 _DEVICE = regex(r"\[-?\d{1,4}\]")
 _PLACE = regex(r"[\w./-]{1,250}:\d{1,6}")
+_FUNCTION = regex(r"[A-Za-z_]\w{3,60}")
+"""In place of the source file: plugins that log through NCCL."""
 _PROCESS = regex(r"([\w.-]{1,255}):(\d{1,10}):(\d{1,10})$")
 _BARE = regex(r"[A-Z]|comm 0x|transport/|graph/|\S{1,60}\.cc")
 """How the text begins of a record of which nothing is left before its level."""
@@ -120,6 +122,8 @@ def _launcher_rank(line: str) -> int | None:
 def _head(text: str) -> tuple[str | None, str | None] | None:
     """`host:pid:tid` and the source place before a level word; None where this is no head of NCCL's."""
     words = text[-_HEAD_COLUMNS:].split()
+    if len(words) > 1 and _DEVICE.fullmatch(words[-2]) and _FUNCTION.fullmatch(words[-1]):
+        words.pop()
     place = None
     if words and words[-1].startswith("(") and words[-1].endswith(")"):
         words.pop()
