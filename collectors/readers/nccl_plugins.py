@@ -63,7 +63,7 @@ _OLD_INTERFACE = regex(r"Failed to find ncclNetPlugin symbol|plugin has incompat
 _NO_NETWORK = regex(r"Failed to initialize (?:any NET plugin|NET plugin (?!IB$|Socket$)(?P<name>.{1,60}))")
 _OFI_VERSION = regex(r"NET/OFI Initializing (?P<name>[\w-]{1,40}) (?P<version>\d[\w.-]{0,30})")
 _OFI_FALLBACK = regex(r"NET/OFI Selected [Pp]rovider is (?:tcp|sockets|udp|shm|net|lo)\b")
-_NETWORK_NAMED = regex(r"Error: network (?P<name>\S{1,60}) not found")
+_NETWORK_NAMED = regex(r"Error: network (?P<name>\S.{0,60}?) not found")
 _DEFAULTS = regex(r"lib(?:nccl|rccl)-(?:net|tuner|profiler|gin|rma|env)\.so$")
 
 
