@@ -27,8 +27,9 @@ PROMPT = re.compile(
     (?: \$\s
       | [\w.-]{1,64}@[\w.-]{1,64}(?![\w.-])[:\s]?[^\s$#]{0,200}\s?[$#]\s   # user@host:dir$
       | \[[\w.-]{1,64}@[\w.-]{1,64}\s[^\]]{0,200}\][$#]\s       # [user@host dir]#
-      | [a-z][a-z0-9.-]{1,40}[$\#]\s(?=(?:sudo\s)?(?:nvidia-smi|dmesg|cat|ls|lspci|lsmod|grep|ip|ibstat|ibv_devinfo|ulimit|df
-                 |env|systemctl|journalctl|modprobe|docker|ping|nc|getent|python3?|pip|free|uname)(?:\s|$))  # node-1$
+      | [a-z][a-z0-9.-]{1,40}[$\#]\s(?=(?:sudo\s)?(?:nvidia-smi|dmesg|cat|ls|lspci|lsmod|grep|ip|ibstat
+                 |ibv_devinfo|ulimit|df|env|systemctl|journalctl|modprobe|docker|ping|nc|getent|python3?|pip|free
+                 |uname)(?:\s|$))                                     # node-1$
       | \#\s(?=(?:nvidia-smi|dmesg|cat|ls|lspci|ldconfig|journalctl|dpkg|rpm|modinfo|readlink|docker|env|lsmod
                  |modprobe|dkms|uname|systemctl|ibstat|ibv_devinfo|kubectl|crictl|podman|dcgmi|fuser|nvcc)(?:\s|$))
     )

@@ -99,7 +99,7 @@ _STORAGE = regex(
     r"\[Errno (?:5|30|107|108|116|121)\] [A-Z][\w ]{3,60}: ?['\"]?(?:/|[bu]['\"]/)"
     r"|\[Errno (?:5|30|116)\] (?:Input/output error|Read-only file system|Stale file handle)"
 )
-"""What the kernel says of a file, not of a socket: an evicted client of Lustre, a stale handle of NFS, a lost mount."""
+"""What the kernel says of a file, no socket: an evicted client of Lustre, a stale handle of NFS, a lost mount."""
 _HUB = regex(r"HTTPSConnectionPool|huggingface\.co|ReadTimeout|ConnectTimeout", re.IGNORECASE)
 _RULES = tuple(
     (regex(pattern, re.IGNORECASE), Judged(class_, consequence=consequence))

@@ -23,7 +23,7 @@ _LINES: tuple[tuple[FrameworkErrorClass, str], ...] = (
     ("kv-cache-too-small", rf"The model's max seq len \({_W}\) is larger than the maximum number {_ANY}\({_A}\)"),
     ("kv-cache-too-small", rf"To serve at least one request with the models?'s max seq len \({_W}\)"),
     ("gpu-memory-occupied", r"Free memory on device .{0,60}on startup is less than desired GPU memory util"),
-    ("weights-do-not-fit", r"Failed to load model - not enough GPU memory|Some modules are dispatched on the CPU or"),
+    ("weights-do-not-fit", r"Failed to load model - not enough GPU mem|Some modules are dispatched on the CPU or"),
     ("host-memory-kill", rf"{_ANY}(?:running low on memory|killed due to memory pressure \(OOM\))"),
     ("cuda-after-fork", r"Cannot re-initialize CUDA in forked subprocess"),
     ("cuda-after-fork", r"CUDA has been initialized before the `notebook_launcher` could create a forked sub"),
@@ -40,7 +40,7 @@ _LINES: tuple[tuple[FrameworkErrorClass, str], ...] = (
     ("placement-group-waits", rf"Waiting for creating a placement group of specs for {_W} seconds"),
     (
         "placement-group-waits",
-        r"\(autoscaler[ +\w]{0,20}\) (?:Warning|Error): .{0,40}following resource request cannot be scheduled right now",
+        r"\(autoscaler[ +\w]{0,20}\) (?:Warning|Error): .{0,40}following resource request cannot be scheduled",
     ),
     ("placement-group-waits", r"No available node types can fulfill resource request"),
     ("too-few-gpus", r"You requested gpu: \[|Ray does not allocate any GPUs on the driver node"),

@@ -39,7 +39,14 @@ _FATAL = frozenset(("launch-option", "model-load-failed", "host-memory-kill"))
 """The end, however they are printed."""
 _MARKERS = (
     *("memory capacity is unbal", "for the cache blocks", "Not enough memory", "max seq len"),
-    *("Free memory on device", "running low on memory", "due to memory pressure", "not enough GPU memory", "dispatched on the CPU or", "re-initialize CUDA"),
+    *(
+        "Free memory on device",
+        "running low on memory",
+        "due to memory pressure",
+        "not enough GPU memory",
+        "dispatched on the CPU or",
+        "re-initialize CUDA",
+    ),
     *("has been made to start a", "invalid device ordinal", "Invalid device id", "device < num_gpus"),
     *("No CUDA GPUs are", "no CUDA-capable device", "to infer device type", "No accelerator ("),
     *("larger than the num", "s exceeds the total num", "has no GPU available", "No slot '", "divisible by"),

@@ -19,8 +19,10 @@ _NOTE = regex(
     r"\s{0,12}(?:[<(\[{*]{1,3}|\.{3,}|-{2,}>|<-{1,}|\^{1,}) ?"
     r"(?:(?:it|and|then|now|the|process|program|job|test|run|script|training|server|everything|here|just|simply"
     r"|output|log|both|all|gpus|ranks|is|are|gets?|stops?|ends?|there|after this|at this point),? ){0,6}?"
-    r"(?i:hangs?|hung|hanging|stuck|stalls|stalled|freezes|frozen|blocks|blocked|nothing(?=,)|nothing (?:more|further|else|happens"
-    r"|for ever|forever)|no (?:further|more|other) (?:output|lines?|logs?|progress)|never (?:returns?|ends|finishes))\b"
+    r"(?i:hangs?|hung|hanging|stuck|stalls|stalled|freezes|frozen|blocks|blocked"
+    r"|nothing(?=,)|nothing (?:more|further|else|happens|for ever|forever)"
+    r"|no (?:further|more|other) (?:output|lines?|logs?|progress)"
+    r"|never (?:returns?|ends|finishes))\b"
     r"[^=]{0,100}$"
 )
 _MARKERS = ("hang", "hung", "Hang", "HANG", "stuck", "stall", "freez", "frozen", "block", "othing", "no further")

@@ -4,8 +4,8 @@
     fi_getinfo: -61 (No data available)
     libfabric: 1.22.0amzn1.0
 
-Follows fi_info of libfabric 1.8 to 2.1, and the test of the EFA installer. An answer that names no provider counts for the one that the command asked
-for, or for any; other text gives nothing.
+Follows fi_info of libfabric 1.8 to 2.1, and the test of the EFA installer. An answer that names no provider counts
+for the one that the command asked for, or for any; other text gives nothing.
 """
 
 from __future__ import annotations

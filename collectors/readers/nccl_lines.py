@@ -94,7 +94,9 @@ def _records(lines: Iterable[tuple[int, str]], *, other_forms: bool) -> Iterator
         for match, following in zip(matches, [*matches[1:], None], strict=False):
             end = len(line) if following is None else following.start()
             text = line[match.end() : end].strip()
-            head = _head(line[start : match.start()]) or (_cut_head(line[: match.start()], text) if not start else None)
+            head = _head(line[start : match.start()]) or (
+                _cut_head(line[: match.start()], text) if not start else None
+            )
             if head is not None:
                 text = text.partition("`")[0].rstrip() if line[: match.start()].endswith("`") else text
                 yield _record(index, match[1], text, head, hosts, launcher_rank)

@@ -42,6 +42,7 @@ _VIA = regex(
 _NUMBERS = regex(r"(?P<code>status=|error |failure )?(?:0x[0-9a-fA-F]+|\d+)")
 _TELLING = (
     *(" nranks ", " nRanks ", "Bootstrap timings total", " set by environment to ", "NCCL version "),
+    "NCCL INFO NCCL_",
     *("Bootstrap: Using", "Bootstrap : Using", "NET : Using interface", "Connected NVLS tree"),
     *(" via P2P/", " via SHM", " via NET/", " via COLLNET/", " via direct shared memory", "NCCL WARN "),
 )

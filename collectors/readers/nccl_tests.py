@@ -31,7 +31,9 @@ MOST_COLUMNS = 1000
 MOST_GPUS = 64
 
 _PARAMETERS = regex(r"# nThread \d{1,6} nGpus \d{1,4} minBytes .{1,200}? validation: (?P<validation>\d)")
-_LIMITED = regex(r"(?:sudo |[A-Z_]{2,60}=\S{0,200} ){0,12}timeout (?:-\S{1,20} |--\S{1,40} ){0,4}\d{1,6}[smh]? ")
+_LIMITED = regex(
+    r"(?:sudo |[A-Z][A-Z0-9_]{1,60}=\S{0,200} ){0,12}timeout (?:-\S{1,20} |--\S{1,40} ){0,4}\d{1,6}[smh]? "
+)
 _DIRECT_COPIES_OFF = regex(r"\bNCCL_P2P_(?:DISABLE=[\"']?1\b|LEVEL=[\"']?(?:LOC|0)\b)")
 _STARTING = regex(r"# Collective test starting: (?:\S{0,200}/)?(?P<program>\w{1,40})")
 _RANK = regex(
@@ -64,7 +66,16 @@ _MARKERS = (
     "# nccl-tests version",
 )
 _OLD = ("uses device ", " bytes             N ")
-_LINES = (*_MARKERS, *_OLD, "#  Rank", "#   Rank", "Collective test starting", "# Avg bus", "     size ", "Test timeout")
+_LINES = (
+    *_MARKERS,
+    *_OLD,
+    "#  Rank",
+    "#   Rank",
+    "Collective test starting",
+    "# Avg bus",
+    "     size ",
+    "Test timeout",
+)
 
 Outcome = Literal["passed", "wrong-data", "failed", "unfinished"]
 

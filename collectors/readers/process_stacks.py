@@ -35,7 +35,8 @@ _PYSPY_FRAME = regex(
 )
 _PYSPY_COMMAND = regex(r"(?:sudo )?py-spy dump(?:.{0,80}?(?:-p|--pid)[= ](?P<pid>\d{1,10}))?")
 _NOTED = regex(
-    r"\W{0,8}(?:[\w./-]{1,40} ){0,4}?\W{0,3}(?i:pid[ =:#]{0,3}(?P<pid>\d{1,10})|rank[ =:#]{0,3}(?P<rank>\d{1,5}))\b"
+    r"\W{0,8}(?:[\w./-]{1,40} ){0,4}?\W{0,3}"
+    r"(?i:pid[ =:#]{0,3}(?P<pid>\d{1,10})|rank[ =:#]{0,3}(?P<rank>\d{1,5}))\b"
     r"(?P<rest>[^.]{0,120})$"
 )
 """What a person writes above a stack, in place of the heading of py-spy."""

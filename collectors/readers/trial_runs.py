@@ -4,8 +4,8 @@
     INFO:     Application startup complete.
 
 A command is known by its prompt, or by the program that it begins with. The line that says that all is well must
-stand below it and above the next command. A run that fails gives nothing: another fault may be behind that. Runs of
-nccl-tests are told by NcclTestResult.
+stand below it and above the next command. A run that fails gives nothing: another fault may be behind that. Runs
+of nccl-tests are told by NcclTestResult.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from kb.evidence import Reader, Reading, Section
 from kb.facts.trials import Change, Trial
 
 _COMMAND = regex(
-    r"\s{0,4}(?:[$#] )?(?:export \w+=\S{0,200} && |sudo |env |[A-Z_]{2,60}=\S{0,200} ){0,12}"
-    r"(?:\S{0,200}/)?(?:vllm |sglang |trtllm-\w+ |torchrun |accelerate |deepspeed |mpirun |srun |python[\d.]{0,5} )"
+    r"\s{0,4}(?:[$#] )?(?:export \w+=\S{0,200} && |sudo |env |[A-Z][A-Z0-9_]{1,60}=\S{0,200} ){0,12}"
+    r"(?:\S{0,200}/)?(?:vllm |sglang |trtllm-\w+ |torchrun |accelerate |deepspeed |mpirun |srun "
+    r"|python[\d.]{0,5} )"
 )
 _CHANGES: tuple[tuple[Change, str], ...] = (
     ("custom-all-reduce-off", "--disable-custom-all-reduce"),

@@ -33,7 +33,8 @@ _CHANGES: tuple[tuple[Change, re.Pattern[str]], ...] = (
     (
         "iommu-off",
         regex(
-            r"(?i)[`'\"]{0,2}(?:\b(?:intel_iommu|amd_iommu|iommu) ?= ?off\b|\biommu ?= ?pt\b|\biommu\.passthrough=1\b"
+            r"(?i)[`'\"]{0,2}(?:\b(?:intel_iommu|amd_iommu|iommu) ?= ?off\b|\biommu ?= ?pt\b"
+            r"|\biommu\.passthrough=1\b"
             r"|\b(?:disabl(?:ed|ing)|(?:turn|switch)(?:ed|ing) off)(?: the)? (?:IOMMU|VT-d|AMD-Vi)\b)[`'\"]{0,2}"
         ),
     ),
@@ -151,7 +152,13 @@ def _helped(before: str, after: str) -> bool | None:
     if _DENIES.search(before + after):
         return None
     runs = _UNDER.search(before) and _RUNS_AFTER.match(after)
-    if runs or _CURE_WAS.search(before) or _HELPS.match(after) or _RUNS_AT_ONCE.match(after) or _RUNS_BEFORE.search(before):
+    if (
+        runs
+        or _CURE_WAS.search(before)
+        or _HELPS.match(after)
+        or _RUNS_AT_ONCE.match(after)
+        or _RUNS_BEFORE.search(before)
+    ):
         return True
     return None
 

@@ -1,6 +1,6 @@
 """Verbs calls that failed in programs other than NCCL: registering memory, making queues, opening devices.
 
-    [1652790321.118033] [n7:61220:0]  ib_iface.c:1003 UCX  ERROR ibv_create_cq(cqe=4096) failed: Cannot allocate memory
+    [1652790321.1] [n7:61220:0]  ib_iface.c:1003 UCX  ERROR ibv_create_cq(cqe=4096) failed: Cannot allocate memory
     E0511 07:42:36.355509 10240 rdma_context.cpp:198] Failed to register memory 0x2e1cbac200: Bad address [14]
     The OpenFabrics (openib) BTL failed to initialize while trying to allocate some locked memory.
 
@@ -20,20 +20,30 @@ from kb.evidence import Reader, Reading, Section
 from kb.facts.nccl_failures import ErrnoClass, IbCallFailure
 
 _UCX = regex(
-    r".{0,200}?\bUCX +(?:ERROR|WARN|DIAG) +(?P<call>(?:ibv|mlx5dv)_\w{2,40})(?:\([^)]{0,300}\))? failed: (?P<why>.{3,120})"
+    r".{0,200}?\bUCX +(?:ERROR|WARN|DIAG) +(?P<call>(?:ibv|mlx5dv)_\w{2,40})(?:\([^)]{0,300}\))? failed: "
+    r"(?P<why>.{3,120})"
 )
 _CALL = regex(
     r".{0,200}?\b(?P<call>ibv_(?:exp_)?\w{3,40}|fi_mr_reg\w{0,4})(?:\([^)]{0,200}\))? failed"
-    r"(?:[:,]| with(?: error)?:?| \() ?(?:ret(?: is)?[:=] ?-?\d{1,4},? ?|errno[:= ]{1,2}\d{1,4},? ?)?(?P<why>[A-Z].{3,120})"
+    r"(?:[:,]| with(?: error)?:?| \() ?(?:ret(?: is)?[:=] ?-?\d{1,4},? ?|errno[:= ]{1,2}\d{1,4},? ?)?"
+    r"(?P<why>[A-Z].{3,120})"
 )
 _REGISTER = regex(
-    r".{0,200}?\b[Ff]ailed to register (?:memory|buffer|MR)(?: region)?(?: 0x[0-9a-fA-F]{1,16})?: (?P<why>[A-Z][\w ]{3,60})"
+    r".{0,200}?\b[Ff]ailed to register (?:memory|buffer|MR)(?: region)?(?: 0x[0-9a-fA-F]{1,16})?: "
+    r"(?P<why>[A-Z][\w ]{3,60})"
 )
-_OPEN_MPI = regex(r"\s{0,4}The OpenFabrics \(openib\) BTL failed to initialize while trying to(?: allocate some locked)?\s*$")
+_OPEN_MPI = regex(
+    r"\s{0,4}The OpenFabrics \(openib\) BTL failed to initialize while trying to(?: allocate some locked)?\s*$"
+)
 _PERFTEST = regex(r"\s{0,4}Couldn't (?:allocate|register) MR\b")
 _MARKERS = (
     *("UCX  ERROR", "UCX  WARN", "UCX ERROR", "ibv_", "fi_mr_reg", "ailed to register memory"),
-    *("ailed to register buffer", "ailed to register MR", "The OpenFabrics (openib) BTL failed", "Couldn't allocate MR"),
+    *(
+        "ailed to register buffer",
+        "ailed to register MR",
+        "The OpenFabrics (openib) BTL failed",
+        "Couldn't allocate MR",
+    ),
     "Couldn't register MR",
 )
 _NAMES = {"ibv_exp_reg_mr": "ibv_reg_mr", "ibv_exp_create_qp": "ibv_create_qp"}
@@ -47,7 +57,11 @@ def read(section: Section) -> Iterator[Reading]:
             continue
         line = without_stamp(without_launcher(whole[:1000]).text).text
         said = _said(line)
-        if said is not None and "openib) BTL" in line and "locked" not in " ".join(section.lines[index : index + 2]):
+        if (
+            said is not None
+            and "openib) BTL" in line
+            and "locked" not in " ".join(section.lines[index : index + 2])
+        ):
             continue
         if said is not None:
             found.add(said, index, "")

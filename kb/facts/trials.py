@@ -23,7 +23,8 @@ class Trial(Fact):
     kind: ClassVar[str] = "trial"
 
     change: Change
-    """`direct-copies-off`: NCCL_P2P_DISABLE=1. `iommu-off`: off or passthrough. `module-reload`: the NVIDIA modules taken out and loaded again."""
+    """`direct-copies-off`: NCCL_P2P_DISABLE=1. `iommu-off`: off or passthrough. `module-reload`: the NVIDIA
+    modules taken out and loaded again."""
     helped: bool
 
 
