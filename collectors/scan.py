@@ -29,6 +29,9 @@ PROMPT = re.compile(
       | \[[\w.-]{1,64}@[\w.-]{1,64}\s[^\]]{0,200}\][$#]\s       # [user@host dir]#
       | (?:Singularity|Apptainer)(?:\s[^\s>]{1,100}:[^\s>]{0,200})?>\s
       | (?:ba|da)?sh-\d\.\d{1,2}[$#]\s                          # a shell without a prompt of its own
+      | [a-z][a-z0-9.-]{1,40}[$\#]\s(?=(?:sudo\s)?(?:nvidia-smi|dmesg|cat|ls|lspci|lsmod|grep|ip|ibstat
+                 |ibv_devinfo|ulimit|df|env|systemctl|journalctl|modprobe|docker|ping|nc|getent|python3?|pip|free
+                 |uname)(?:\s|$))                                     # node-1$
       | \#\s(?=(?:nvidia-smi|dmesg|cat|ls|lspci|ldconfig|journalctl|dpkg|rpm|modinfo|readlink|docker|env|lsmod
                  |modprobe|dkms|uname|systemctl|ibstat|ibv_devinfo|kubectl|crictl|podman|dcgmi|fuser|nvcc)(?:\s|$))
     )

@@ -44,7 +44,7 @@ _OF_TORCH: tuple[_Form, ...] = (
     ),
     (True, None, f"{_LED}CUDA initialization: {_SAID}"),
     (True, "no-device", _RAISED + "No CUDA GPUs are available"),
-    (True, "cpu-build", _RAISED + "Torch not compiled with CUDA enabled"),
+    (True, "cpu-build", r"(?:.{0,200}: )?Torch not compiled with CUDA enabled\W{0,3}$"),
     (True, "fork", _RAISED + "Cannot re-initialize CUDA in forked subprocess"),
     (True, "initialization", _RAISED + "CUDA driver initialization failed, you might not have a CUDA gpu"),
     (False, None, f"{_RAISED}CUDA (?:driver )?error: {_SAID}"),
