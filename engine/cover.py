@@ -77,7 +77,7 @@ def with_the_only_one_left(
     make a common cause likely, nothing that speaks against it, and no other cause that comes near.
     """
     faults = [one for one in proposed if one.cause.kind == "fault"]
-    possible = [one for one in faults if one.verdict == "possible" and _is_well_founded(one)]
+    possible = [one for one in faults if one.cause.by_elimination and _is_well_founded(one)]
     best = max(possible, key=lambda one: one.score, default=None)
     seen = set(_explains(best, symptoms)) if best else set()
     if best is None or not seen or any(one.verdict in STANDING for one in faults):
@@ -92,7 +92,7 @@ def with_the_only_one_left(
 def _is_well_founded(one: Hypothesis) -> bool:
     """Whether only its being rare keeps it from being likely; what is ambiguous is not."""
     evidence, opposed = one.score - one.prior, any(line.decibans < 0 for line in one.ledger)
-    return one.score >= 0 and evidence >= LIKELY - PRIORS["common"] and not opposed
+    return one.verdict == "possible" and one.score >= 0 and evidence >= LIKELY - PRIORS["common"] and not opposed
 
 
 def _is_rival(one: Hypothesis, seen: Container[str]) -> bool:

@@ -188,6 +188,8 @@ class Cause(Model):
     """Causes that are only consequences of this one where both come out."""
     fallback: bool = False
     """Set aside where a likely cause explains the same symptoms: `with no better cause in evidence`."""
+    by_elimination: bool = True
+    """False: it is not named for being the only one left, since what speaks for it is seen without it as well."""
     because: str
     requires: Patterns
     for_: Clauses = Field(alias="for", default=())

@@ -30,7 +30,7 @@ MOST_RUNS = 300
 MOST_COLUMNS = 1000
 MOST_GPUS = 64
 
-_PARAMETERS = regex(r"# nThread \d{1,6} nGpus \d{1,4} minBytes .{1,200}? validation: (?P<validation>\d)")
+_PARAMETERS = regex(r"# nThread \d{1,6} nGpus \d{1,4} minBytes (?:.{1,200}? validation: (?P<validation>\d)|\d)")
 _LIMITED = regex(
     r"(?:sudo |[A-Z][A-Z0-9_]{1,60}=\S{0,200} ){0,12}timeout (?:-\S{1,20} |--\S{1,40} ){0,4}\d{1,6}[smh]? "
 )

@@ -355,8 +355,10 @@ def test_what_only_follows_is_hardly_a_root_cause():
     ]
 
 
-def uncommon(name: str, score: int, about: str = "machine", explains: Sequence[str] = ("seen",)) -> Hypothesis:
-    return proposed(name, score, "possible", about, -20, explains=list(explains))
+def uncommon(
+    name: str, score: int, about: str = "machine", explains: Sequence[str] = ("seen",), **more: object
+) -> Hypothesis:
+    return proposed(name, score, "possible", about, -20, explains=list(explains), **more)
 
 
 def left(*hypotheses) -> list[str]:
@@ -389,6 +391,7 @@ NOT_LEFT = {
     "another possible fault is near": [uncommon("a.one", 5), uncommon("a.two", 5 - NEAR + 1)],
     "a state explains it as well": [uncommon("a.one", 5), uncommon("state.one", 5)],
     "it is a state": [uncommon("state.one", 5)],
+    "its rule says that its evidence is not enough": [uncommon("a.one", 5, by_elimination=False)],
 }
 
 
