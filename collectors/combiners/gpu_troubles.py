@@ -24,7 +24,7 @@ from kb.facts.module_load import DriverTrouble, ModuleLoadProblem, Trouble
 from kb.facts.nccl_failures import NcclCudaFailure
 from kb.facts.xid import LoggedXid, NvlinkFault, SxidEvent, XidEvent
 
-_MANY_ROWS = 4
+_MANY_ROWS = 8
 """Rows that a board has remapped for uncorrectable errors from which on it is no single bad row."""
 _MANY_ERRORS = 3
 _MANY_LINK_ERRORS = 100

@@ -19,7 +19,7 @@ from collectors.readers._regex import regex
 from kb.evidence import Observed, Reader, Reading, Section
 from kb.facts.fabric import NvlinkErrors, NvlinkLinks
 
-_GPU = regex(r"\s{0,8}GPU (?P<index>\d{1,3}): .{1,100} \(UUID: (?P<uuid>GPU-[0-9a-f-]{8,60})\)\s*$")
+_GPU = regex(r"\s{0,8}GPU (?P<index>\d{1,3}): .{1,100} \(UUID: (?:(?P<uuid>GPU-[0-9a-f-]{8,60})|[^()]{1,60})\)\s*$")
 _ACTIVE = regex(r"\s{1,16}Link (?P<link>\d{1,3}): (?P<speed>\d{1,5}(?:\.\d{1,4})?) GB/s\s*$")
 _INACTIVE = regex(r"\s{1,16}Link (?P<link>\d{1,3}): <inactive>\s*$", re.IGNORECASE)
 _ALL_INACTIVE = regex(
