@@ -1,7 +1,8 @@
 """NVIDIA GPUs and NVSwitches on the PCI bus, links, and the ACS flags of the bridges above them, from lspci.
 
     41:00.0 3D controller [0302]: NVIDIA Corporation GH100 [H100 PCIe] [10de:2331] (rev a1)
-        Kernel driver in use: nvidia
+        Region 1: Memory at <unassigned> (64-bit, prefetchable)
+    Kernel driver in use: nvidia
     07:00.0 Bridge [0680]: NVIDIA Corporation GH100 [H100 NVSwitch] [10de:22a3] (rev a1)
                 ACSCtl:	SrcValid+ TransBlk- ReqRedir+ CmpltRedir+ UpstreamFwd+ EgressCtrl- DirectTrans-
 
@@ -23,7 +24,7 @@ from kb.evidence import Observed, Reader, Reading, Section
 from kb.facts.fabric import NvswitchOnBus
 from kb.facts.gpu import Gpu
 from kb.facts.gpu_bus import GpuCount
-from kb.facts.gpu_state import GpuPcieLink, LinkState
+from kb.facts.gpu_state import GpuBar, GpuPcieLink, LinkState
 from kb.facts.iommu import AcsControl
 
 _DEVICE = regex(
@@ -50,6 +51,11 @@ _LINK = regex(
     r"Width x(?P<lanes>\d{1,2})\b"
 )
 _GENERATIONS = {2.5: 1, 5.0: 2, 8.0: 3, 16.0: 4, 32.0: 5, 64.0: 6}
+_REGION_1 = regex(
+    r"\s{1,8}Region 1: Memory at (?P<at><(?:unassigned|ignored)>|[0-9a-f]{4,16})(?P<kind> \([^)]{3,40}\))"
+    r"(?: \[(?:virtual|disabled|enhanced)\])?(?: \[size=(?P<size>\d{1,4})(?P<unit>[KMGT])\])?"
+)
+_MIB = {"K": 0, "M": 1, "G": 1024, "T": 1024 * 1024}
 _ACS = regex(r"\s{1,24}ACSCtl:\s{1,8}(?P<flags>[A-Z]\w{2,20}[+-](?: [A-Z]\w{2,20}[+-]){1,12})\s*$")
 _DENIED = "<access denied>"
 _COUNT = regex(r"ACSCtl.{0,40}\| ?grep -c")
@@ -69,11 +75,12 @@ class _Device:
     able: re.Match[str] | None = None
     """The line on what its link can."""
     link: tuple[GpuPcieLink, int] | None = None
+    window: tuple[GpuBar, int] | None = None
     acs: tuple[AcsControl, int] | None = None
 
 
 def read(section: Section) -> Iterator[Reading]:
-    """Gpu and GpuPcieLink for each NVIDIA display or 3D function, GpuCount, NvswitchOnBus, AcsControl."""
+    """Gpu, GpuPcieLink and GpuBar for each NVIDIA display or 3D function, GpuCount, NvswitchOnBus, AcsControl."""
     devices: dict[str, _Device] = {}
     bare: dict[AcsControl, int] = {}
     current: _Device | None = None
@@ -157,6 +164,13 @@ def _detail(line: str, index: int, device: _Device | None, bare: dict[AcsControl
     if driver:
         device.gpu = device.gpu.model_copy(update={"driver": driver[1]})
         return
+    region = _REGION_1.match(line)
+    if region:
+        size = int(region["size"]) * _MIB[region["unit"]] if region["size"] else 0
+        at = region["at"].startswith("<") is False
+        bar = GpuBar(bdf=device.gpu.bdf, assigned=at, size_mib=size or None, reported_by="lspci")
+        device.window = device.window or (bar, index)
+        return
     link = _LINK.match(line)
     if link and link["which"] == "Cap":
         device.able = device.able or link
@@ -192,6 +206,8 @@ def _observed(section: Section, devices: dict[str, _Device], bare: dict[AcsContr
             yield section.observe(found, device.line)
         if device.link:
             yield section.observe(*device.link)
+        if device.window:
+            yield section.observe(*device.window)
         if device.acs:
             control, index = device.acs
             yield section.observe(
