@@ -1,11 +1,11 @@
-"""Which buses lie behind which PCI bridge, as `lspci -t`, `-tv` and `-tvnn` draw them.
+r"""Which buses lie behind which PCI bridge, as `lspci -t`, `-tv` and `-tvnn` draw them.
 
     -[0000:00]-+-00.0  Advanced Micro Devices, Inc. [AMD] Starship/Matisse Root Complex
                +-03.1-[26]--+-00.0  NVIDIA Corporation TU116 [GeForce GTX 1660 Ti]
-               \\-08.1-[2a-2c]----00.0-[2b-2c]----04.0-[2c]----00.0  NVIDIA Corporation GP104 [GeForce GTX 1080]
+               \-08.1-[2a-2c]----00.0-[2b-2c]----04.0-[2c]----00.0  NVIDIA Corporation GP104 [GeForce GTX 1080]
 
-Follows pciutils 2.2 to 3.13. What a line hangs from is told by the column of its branch. Lines that grep picked out
-hang from the first root bus where their branch stands in its column; others without their root give nothing.
+Follows pciutils 2.2 to 3.13. What a line hangs from is told by the column of its branch. Lines that grep picked
+out hang from the first root bus where their branch stands in its column; others without their root give nothing.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@
 
 Follows releases 340 to 610. Columns come from the header row, or from the query in the command or in a line before
 the rows. Of several rows on one GPU the last counts. Where no column names the GPU, rows of nothing but measures
-are taken: numbered in their order where the query is for all GPUs once. Rows with another number of columns, or with
-values that can't be those of their columns, give nothing. Memory and names are read by gpu_memory_query.
+are taken, numbered in their order where the query is for all GPUs once. Rows with another number of columns, or
+with values that can't be those of their columns, give nothing. Memory and names are read by gpu_memory_query.
 """
 
 from __future__ import annotations

@@ -21,7 +21,8 @@ from kb.facts.fabric import NvlinkErrors, NvlinkLinks
 from kb.facts.gpu import Gpu
 
 _GPU = regex(
-    r"\s{0,8}GPU (?P<index>\d{1,3}): (?P<name>\S.{1,99}) \(UUID: (?:(?P<uuid>GPU-[0-9a-f-]{8,60})|[^()]{1,60})\)\s*$"
+    r"\s{0,8}GPU (?P<index>\d{1,3}): (?P<name>\S.{1,99}) "
+    r"\(UUID: (?:(?P<uuid>GPU-[0-9a-f-]{8,60})|[^()]{1,60})\)\s*$"
 )
 _ACTIVE = regex(r"\s{1,16}Link (?P<link>\d{1,3}): (?P<speed>\d{1,5}(?:\.\d{1,4})?) GB/s\s*$")
 _INACTIVE = regex(r"\s{1,16}Link (?P<link>\d{1,3}): <inactive>\s*$", re.IGNORECASE)
