@@ -36,6 +36,9 @@ _NOISE = regex(r"\s|.{0,300}(?:Warning: |warnings\.warn)|\[[WEI]\d")
 _PROMPT = regex(r">>> (?:print\((?P<printed>.{1,300})\)|(?P<what>.{1,300}?))\s*$")
 _ON_GPU = regex(r"\btensor\(.{1,300}, device='cuda:\d{1,2}'\)")
 """A value that was computed on a GPU."""
+_COMPUTES = regex(r".{0,2000}(?:device ?= ?f?[\\\"']{1,2}cuda|\.cuda\(|\.to\(f?[\\\"']{1,2}cuda)")
+"""A command that makes or moves tensors on a GPU."""
+_RESULT = regex(r"[\[(]?[-\d][\d\s.,eE+\-()\[\]]{0,300}$|tensor\(|.{0,200}\btensor\([\d.\[]")
 _PASTED = ('-c "import torch', "-c 'import torch")
 _MOST_LINES = 40
 _MOST_BELOW = 6
@@ -56,6 +59,8 @@ def _of_command(section: Section) -> Iterator[Observed]:
         return
     asked = [match.lastgroup or "" for match in _EXPRESSION.finditer(command)]
     values, first, last = _matched(section.lines, asked)
+    if "cuda_available" not in asked and _COMPUTES.match(command) and _came_out(section.lines):
+        values.setdefault("cuda_available", "True")
     if values:
         yield section.observe(_build(values), first, last)
     elif "torch." in command:
@@ -65,6 +70,13 @@ def _of_command(section: Section) -> Iterator[Observed]:
                 return
             if line.startswith("Traceback "):
                 return
+
+
+def _came_out(lines: Sequence[str]) -> bool:
+    """Whether what was printed ends with numbers, and nothing failed."""
+    printed = [line[:400].strip() for line in lines[:_MOST_LINES] if line.strip() and not _NOISE.match(line[:400])]
+    failed = any("Error" in line or line.startswith("Traceback ") for line in lines[:_MOST_LINES])
+    return bool(printed) and not failed and _RESULT.match(printed[-1]) is not None
 
 
 def _of_pasted_command(section: Section) -> Iterator[Observed]:
@@ -104,8 +116,9 @@ def _of_session(section: Section) -> Iterator[Observed]:
     first = last = 0
     for index, line in section.matching(">>> "):
         prompt = _PROMPT.match(line[:400])
-        asked = _EXPRESSION.fullmatch((prompt["printed"] or prompt["what"]).strip()) if prompt else None
-        if asked is None:
+        what = (prompt["printed"] or prompt["what"]).strip() if prompt else ""
+        asked = _EXPRESSION.match(what)
+        if asked is None or what[asked.end() :].lstrip()[:1] not in {"", ","}:
             continue
         name = asked.lastgroup or ""
         for after in range(index + 1, min(index + 6, len(section.lines))):
