@@ -6,7 +6,8 @@
     07:00.0 Bridge [0680]: NVIDIA Corporation GH100 [H100 NVSwitch] [10de:22a3] (rev a1)
                 ACSCtl:	SrcValid+ TransBlk- ReqRedir+ CmpltRedir+ UpstreamFwd+ EgressCtrl- DirectTrans-
 
-Follows lspci of pciutils 3.1-3.13, `-n`, `-nn` and `-vvv`. Flags that grep picked out have no address.
+Follows lspci of pciutils 3.1-3.13, `-n`, `-nn` and `-vvv`. A link that a later listing shows at full speed was idle
+before. Flags that grep picked out have no address.
 The collector prints bridges in the same form.
 Capabilities that an ordinary user may not read prove nothing. Other lines give nothing.
 """
@@ -75,6 +76,8 @@ class _Device:
     able: re.Match[str] | None = None
     """The line on what its link can."""
     link: tuple[GpuPcieLink, int] | None = None
+    later: tuple[GpuPcieLink, int] | None = None
+    """Its link in a later listing, where it has all its speed."""
     window: tuple[GpuBar, int] | None = None
     acs: tuple[AcsControl, int] | None = None
 
@@ -176,6 +179,9 @@ def _detail(line: str, index: int, device: _Device | None, bare: dict[AcsControl
         device.able = device.able or link
     elif link and device.link is None:
         device.link = (_link(device, device.gpu, link), index)
+    elif link and device.link and device.link[0].state == "slower" and device.later is None:
+        now = _link(device, device.gpu, link)
+        device.later = (now, index) if now.state == "full" else None
     elif _OFF_HEADER.match(line):
         device.gpu = device.gpu.model_copy(update={"off_bus": True})
 
@@ -204,7 +210,11 @@ def _observed(section: Section, devices: dict[str, _Device], bare: dict[AcsContr
         found = device.gpu or device.switch
         if found:
             yield section.observe(found, device.line)
-        if device.link:
+        if device.link and device.later:
+            idle, line = device.link
+            yield section.observe(idle.model_copy(update={"state": "slower-idle"}), line)
+            yield section.observe(*device.later)
+        elif device.link:
             yield section.observe(*device.link)
         if device.window:
             yield section.observe(*device.window)

@@ -63,9 +63,9 @@ def read(section: Section) -> Iterator[Reading]:
     if len(counters) < _LEAST or lines[-1] < last_run(section):
         return
     end = _end(section, lines[-1])
-    state = "advancing" if end is None else "finished"
     done = ".".join(str(part) for part in counters[-1] if part >= 0)
-    yield section.observe(Progress(activity="train", what="step", done=done, state=state), lines[-1])
+    fact = Progress(activity="train", what="step", done=done, state="advancing" if end is None else "finished")
+    yield section.observe(fact, lines[-1])
     if end is not None:
         yield section.observe(RunEnd(end="finished", said_by="training"), end)
 
