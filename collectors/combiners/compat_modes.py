@@ -37,7 +37,11 @@ def combine(facts: Facts) -> Iterator[Reading]:
 def _newer_than_the_driver(facts: Facts, modules: list[tuple[KernelModule, Observed]]) -> Iterator[Observed]:
     """A CUDA that works, and that the running driver's own libcuda can't offer: another libcuda must do it."""
     working = [(smi.cuda_version, seen, False) for smi, seen in facts.of(NvidiaSmi)]
-    working += [(torch.cuda, seen, True) for torch, seen in facts.of(TorchBuild) if torch.cuda_available]
+    builds = facts.of(TorchBuild)
+    if len({torch.cuda for torch, _ in builds if torch.cuda}) == 1 and any(
+        one.cuda_available for one, _ in builds
+    ):
+        working += [(torch.cuda, seen, True) for torch, seen in builds if torch.cuda]
     for module, of_module in modules:
         toolkit = toolkit_of_branch(module.branch or 0)
         for version, seen, within_major in working:

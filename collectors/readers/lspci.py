@@ -6,9 +6,8 @@
     07:00.0 Bridge [0680]: NVIDIA Corporation GH100 [H100 NVSwitch] [10de:22a3] (rev a1)
                 ACSCtl:	SrcValid+ TransBlk- ReqRedir+ CmpltRedir+ UpstreamFwd+ EgressCtrl- DirectTrans-
 
-Follows lspci of pciutils 3.1-3.13, `-n`, `-nn` and `-vvv`. A link that a later listing shows at full speed was idle
-before. Flags that grep picked out have no address.
-The collector prints bridges in the same form.
+Follows lspci of pciutils 3.1-3.13, `-n`, `-nn` and `-vvv`. A link that a later listing shows at full speed was
+idle before. Flags that grep picked out have no address. The collector prints bridges in the same form.
 Capabilities that an ordinary user may not read prove nothing. Other lines give nothing.
 """
 
