@@ -27,6 +27,11 @@ PROMPT = re.compile(
     (?: \$\s
       | [\w.-]{1,64}@[\w.-]{1,64}(?![\w.-])[:\s]?[^\s$#]{0,200}\s?[$#]\s   # user@host:dir$
       | \[[\w.-]{1,64}@[\w.-]{1,64}\s[^\]]{0,200}\][$#]\s       # [user@host dir]#
+      | (?:Singularity|Apptainer)(?:\s[^\s>]{1,100}:[^\s>]{0,200})?>\s
+      | (?:ba|da)?sh-\d\.\d{1,2}[$#]\s                          # a shell without a prompt of its own
+      | [a-z][a-z0-9.-]{1,40}[$\#]\s(?=(?:sudo\s)?(?:nvidia-smi|dmesg|cat|ls|lspci|lsmod|grep|ip|ibstat
+                 |ibv_devinfo|ulimit|df|env|systemctl|journalctl|modprobe|docker|ping|nc|getent|python3?|pip|free
+                 |uname)(?:\s|$))                                     # node-1$
       | \#\s(?=(?:nvidia-smi|dmesg|cat|ls|lspci|ldconfig|journalctl|dpkg|rpm|modinfo|readlink|docker|env|lsmod
                  |modprobe|dkms|uname|systemctl|ibstat|ibv_devinfo|kubectl|crictl|podman|dcgmi|fuser|nvcc)(?:\s|$))
     )
@@ -34,6 +39,8 @@ PROMPT = re.compile(
     """,
     re.VERBOSE,
 )
+_FIRST = frozenset("$#[(SAbds")
+"""With what a prompt without the name of a user begins."""
 COMMENT = re.compile(r"\s+#\s.*$")
 """What somebody noted behind a command."""
 FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
@@ -203,7 +210,7 @@ def _borders(lines: Iterable[str]) -> Iterator[tuple[int, int, str | None]]:
     """Where a section ends, where the next begins, and the command that printed the next."""
     fenced = in_command = False
     for index, line in enumerate(lines):
-        match = PROMPT.match(line[:1000]) if line[:1] in "$#[(" or "@" in line[:200] else None
+        match = PROMPT.match(line[:1000]) if line[:1] in _FIRST or "@" in line[:200] else None
         if match:
             in_command = True
             yield index, index + 1, COMMENT.sub("", match["command"]).strip()

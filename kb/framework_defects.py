@@ -26,6 +26,8 @@ class Defect:
     fixed: str | None = None
     matches: re.Pattern[str] | None = None
     """What the line must also hold, where the text alone is not telling enough."""
+    by_release: bool = False
+    """Other faults give the same line, so that nothing is said where no release is known."""
 
     def describes(self, line: str) -> bool:
         """Whether a line shows this defect."""
@@ -56,6 +58,7 @@ def catalogue() -> tuple[Defect, ...]:
             since=entry.get("since"),
             fixed=entry.get("fixed"),
             matches=re.compile(entry["matches"]) if "matches" in entry else None,
+            by_release=bool(entry.get("by_release")),
         )
         for name, entry in entries("framework_defects.yaml").items()
     )

@@ -20,7 +20,7 @@ def combine(facts: Facts) -> Iterator[Reading]:
             continue
         known = list(_versions(facts, entry.package))
         having = [(version, o) for version, o in known if entry.has(version)]
-        if known and not having:
+        if (known or entry.by_release) and not having:
             continue
         version, source = having[0] if having else (None, None)
         fact = FrameworkDefect(

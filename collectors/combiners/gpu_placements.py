@@ -37,7 +37,7 @@ def combine(facts: Facts) -> Iterator[Reading]:
         yield _placement(pid, gpus, {name: local[name] for name in gpus}, affinity)
     yield from looked_at(facts, GpuPlacement, CpuAffinity)
     nodes = {one.numa_node: observed for one, observed in facts.of(GpuLocalCpus) if one.numa_node is not None}
-    if placed and nodes and not facts.of(NumaLayout):
+    if (placed or bound) and nodes and not facts.of(NumaLayout):
         yield derived(NumaLayout(nodes=len(nodes)), nodes.values())
 
 

@@ -44,7 +44,7 @@ _OF_TORCH: tuple[_Form, ...] = (
     ),
     (True, None, f"{_LED}CUDA initialization: {_SAID}"),
     (True, "no-device", _RAISED + "No CUDA GPUs are available"),
-    (True, "cpu-build", _RAISED + "Torch not compiled with CUDA enabled"),
+    (True, "cpu-build", r"(?:.{0,200}: )?Torch not compiled with CUDA enabled\W{0,3}$"),
     (True, "fork", _RAISED + "Cannot re-initialize CUDA in forked subprocess"),
     (True, "initialization", _RAISED + "CUDA driver initialization failed, you might not have a CUDA gpu"),
     (False, None, f"{_RAISED}CUDA (?:driver )?error: {_SAID}"),
@@ -96,6 +96,13 @@ _OF_CHECKS: tuple[_Form, ...] = (
         rf"(?:{_RAISED}|.{{0,120}}: )?(?:cuda|cu)[A-Z]\w{{3,60}}(?:\(\))? failed(?: with error)?: {_KNOWN_TEXT}",
     ),
     (False, None, rf"GPU ?assert: {_KNOWN_TEXT}"),
+    (False, None, rf"(?:{_RAISED}|.{{0,40}}: )?Error \({_PLACE}\): {_KNOWN_TEXT}"),  # gpu-burn
+    (False, None, rf"(?:Fatal )?CUDA error at {_PLACE} ?: .{{0,200}}: (?P<name>cudaError[A-Z]\w{{2,60}})\s*$"),
+    (
+        True,
+        None,
+        r".{0,80}?\bcuInit\S{0,4}(?: (?:returned|failed|error|code|with|=|->)){1,4}:? (?P<number>[1-9]\d*)\b",
+    ),
     (
         True,
         None,
@@ -136,6 +143,8 @@ MARKERS = (
         "cudaError",
     ),
     *("CUDA_ERROR_", "Cu failure: ", "call to cuInit", "CUDA failure ", "cudaGetDeviceProperties returned"),
+    *("): system not yet init", "): operation not ", "): unknown error", "): invalid ", "): initialization err"),
+    *("cuInit(0)", "cuInit returned", "cuInit failed", "cuInit error", "): no CUDA-capable", "): out of memory"),
     *(" failed: operation not", " failed: invalid ", " failed: system not", "GPUassert: ", "GPU assert: "),
     *("library init failure", "library failed to get device context"),
     *("CUDART error: ", "ggml_cuda_init: failed", "Couldn't init CUDA"),

@@ -45,6 +45,9 @@ _ROLES: tuple[tuple[PackageRole, str], ...] = (
         r"nvidia-(?:open-)?kernel-(?:dkms|support)|(?:ak|k)mod-nvidia[\w.-]{0,60}|nvidia-kmod-common",
     ),
     ("driver-kernel", r"nvidia-lts|nvidia-(?:open-)?(?:driver|gfx)" + _SUSE),
+    ("driver-kernel", r"dkms-nvidia(?:-open)?|nvidia-kmod(?:-open)?(?:-dkms)?"),
+    ("driver-userspace", r"nvidia-(?P<branch>[34]\d{2})(?:-updates|-server)?"),  # Ubuntu up to 16.04: all in one
+    ("driver-userspace", r"libcuda1-(?P<branch>[34]\d{2})(?:-updates|-server)?"),
     ("driver-meta", r"nvidia-(?:driver|driver-full|headless|headless-no-dkms|open)" + _BRANCH),
     ("driver-meta", r"cuda-drivers" + _BRANCH),
     (
@@ -60,7 +63,7 @@ _ROLES: tuple[tuple[PackageRole, str], ...] = (
     ("driver-userspace", r"(?:nvidia-(?:compute|compute-utils|gl|video|common)|x11-video-nvidia)" + _SUSE),
 )
 _OTHER = regex(
-    r"nvidia-[\w.-]{1,60}|libnvidia-[\w.-]{1,60}|datacenter-gpu-manager[\w.-]{0,30}|nvlsm|gdrcopy|libgdrapi|nvidia"
+    r"(?:dkms-)?nvidia-[\w.-]{1,60}|libnvidia-[\w.-]{1,60}|datacenter-gpu-manager[\w.-]{0,30}|nvlsm|gdrcopy|libgdrapi|nvidia"
 )
 _PATTERNS = tuple((role, regex(pattern)) for role, pattern in _ROLES)
 _NOT_OURS = regex(

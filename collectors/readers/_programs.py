@@ -25,6 +25,8 @@ _PROGRAMS: tuple[tuple[Framework, str], ...] = (
     ("slurm", rf"{LEAD}(?:srun|salloc|sbatch)(?P<rest>\s.*)"),
     ("ray", rf"{LEAD}ray start(?P<rest>\s.*)"),
 )
+_POSITIONAL = regex(rf"{LEAD}{_WITHIN}vllm serve (?P<model>[\w./:~][^\s'\"]{{0,300}})")
+"""The model that `vllm serve` takes without an option."""
 _FORMS = tuple((framework, regex(text)) for framework, text in _PROGRAMS)
 
 
@@ -63,7 +65,8 @@ def programs(text: str) -> Iterator[tuple[Framework, str]]:
         told = match.groupdict() if match else {}
         rest = told.get("rest") or told.get("image")
         if rest:
-            yield framework, rest
+            model = _POSITIONAL.match(text) if framework == "vllm" else None
+            yield framework, f" --model {model['model']}{rest}" if model else rest
 
 
 def arguments(framework: Framework, rest: str) -> dict[str, str]:

@@ -16,7 +16,7 @@ from collectors.readers import _kernel_log
 from collectors.readers._lines import MOST_COLUMNS, command_of
 from collectors.readers._regex import regex
 from kb.evidence import Observed, Reader, Reading, Section
-from kb.facts.machine import Boot, VirtualMachine
+from kb.facts.machine import Boot, Uptime, VirtualMachine
 
 _RELEASE = r"(?P<kernel>\d{1,2}\.\d{1,3}[\w.+~-]{0,100})"
 _ARCHITECTURE = r"x86_64|aarch64|ppc64le|i686|armv7l|riscv64|s390x"
@@ -27,11 +27,17 @@ _UNAME = regex(
 _VERSION = regex(rf"Linux version {_RELEASE} \(")
 _BARE = regex(rf"{_RELEASE}\s*$")
 _ASKS_RELEASE = regex(r"uname -r\s*$")
+_UPTIME = regex(
+    r"(?:\s{0,2}\d\d:\d\d:\d\d )?\s{0,2}up (?:(?P<days>\d{1,5}) days?,? {0,4})?"
+    r"(?:(?P<h>\d{1,2}):(?P<m>\d\d)\b|(?P<hours>\d{1,2}) hours?(?:, (?P<and>\d{1,2}) minutes?)?"
+    r"|(?P<minutes>\d{1,2}) min)?"
+)
 _WSL = regex(r"microsoft-standard|-Microsoft$")
 
 
 def read(section: Section) -> Iterator[Reading]:
     """Boot from uname, else from the last boot of a log, else from /proc/version; one in all."""
+    yield from _uptime(section)
     found = _uname(section) or _logged(section)
     if found is None:
         return
@@ -40,6 +46,20 @@ def read(section: Section) -> Iterator[Reading]:
     if kernel and _WSL.search(kernel):
         yield Observed(VirtualMachine(hypervisor="microsoft"), found.source)
     yield section.looked(Boot)
+
+
+def _uptime(section: Section) -> Iterator[Observed]:
+    """What uptime or uptime -p printed."""
+    if not command_of(section).startswith("uptime"):
+        return
+    for index, line in enumerate(section.lines[:3]):
+        match = _UPTIME.match(line[:200])
+        if match:
+            part = {name: int(value or 0) for name, value in match.groupdict().items()}
+            hours = part["days"] * 24 + part["h"] + part["hours"]
+            minutes = hours * 60 + part["m"] + part["and"] + part["minutes"]
+            yield section.observe(Uptime(minutes=minutes), index)
+            return
 
 
 def _uname(section: Section) -> Observed | None:
@@ -70,4 +90,4 @@ def _logged(section: Section) -> Observed | None:
     return last or of_file
 
 
-READER = Reader("boot", read, markers=("GNU/Linux", "Linux version "), commands=("uname",))
+READER = Reader("boot", read, markers=("GNU/Linux", "Linux version "), commands=("uname", "uptime"))

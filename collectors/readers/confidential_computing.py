@@ -1,11 +1,13 @@
-"""Confidential computing of the GPUs, from `nvidia-smi conf-compute`.
+"""Confidential computing of the GPUs, from `nvidia-smi conf-compute` and NVIDIA's tool for hosts.
 
     CC status: ON
     Confidential Compute GPUs Ready state: not-ready
         CC GPUs Ready State        : Not Ready
+    2025-03-04,09:12:10.310 INFO     GPU 0000:21:00.0 H100-SXM 0x2330 BAR0 0xd0042000000 CC mode set to on. …
 
-Follows drivers 535 to 610: the single answers of -f, -e, -grs and -mgm, and the report of -q. Each answer may come
-alone, and is a fact of its own then. Other lines give nothing.
+Follows gpu_cc_tool.py and nvidia_gpu_tools.py of 2023 to 2025, and drivers 535 to 610: the single answers of
+-f, -e, -grs and -mgm, and the report of -q. Each answer may come alone, and is a fact of its own then. Other
+lines give nothing.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ _LINE = regex(
     r"\s{0,8}(?P<what>CC [sS]tat(?:us|e)|DevTools [mM]ode|CC Environment|CC GPUs Ready [sS]tate"
     r"|Confidential Compute GPUs Ready state|Multi-GPU [mM]ode)\s{0,40}: (?P<value>[\w -]{2,40}?)\s*$"
 )
+_TOOL = regex(r".{0,80}\bGPU \S{5,16} .{0,60}? (?:has )?CC mode (?:set to |is )?(?P<value>on|off|devtools)\b")
 _REPORT = "NVSMI CONF-COMPUTE LOG"
 _STATES: dict[str, Literal["on", "off", "devtools"]] = {"on": "on", "off": "off", "devtools": "devtools"}
 
@@ -30,6 +33,11 @@ def read(section: Section) -> Iterator[Reading]:
     """ConfidentialComputing: the answers of a section together, the last of each."""
     answers: dict[str, Any] = {}
     lines: list[int] = []
+    for index, line in section.matching(" CC mode "):
+        match = _TOOL.match(line[:300])
+        if match:
+            answers["state"] = _STATES[match["value"]]
+            lines.append(index)
     for index, line in section.matching("CC ", "Confidential Compute GPUs", "Multi-GPU ", "DevTools "):
         match = _LINE.match(line[:200])
         answer = _answer(match["what"].lower(), match["value"].lower()) if match else {}
@@ -63,6 +71,13 @@ def _answer(what: str, value: str) -> dict[str, Any]:
 READER = Reader(
     "confidential-computing",
     read,
-    markers=("CC status", "CC State", "CC Environment", "Confidential Compute GPUs Ready", "CC GPUs Ready"),
+    markers=(
+        "CC status",
+        "CC State",
+        "CC Environment",
+        "Confidential Compute GPUs Ready",
+        "CC GPUs Ready",
+        " CC mode ",
+    ),
     commands=("nvidia-smi conf-compute",),
 )

@@ -35,6 +35,19 @@ _OF_ENGINE: tuple[tuple[StartProblem, str], ...] = (
     (
         "device-missing",
         (
+            r"(?:l?stat|error stat'ing (?:file|device)) [`'\"]?"
+            r"(?P<detail>(?:/run/nvidia/driver)?/dev/nvidia[\w/-]{0,60})[`'\"]?: no such file"
+        ),
+    ),
+    ("device-missing", r"TASK ERROR: Device (?P<detail>/dev/nvidia[\w/-]{0,60}) does not exist"),
+    (
+        "device-missing",
+        r"no such file or directory - Failed to mount \"(?P<detail>/dev/nvidia[\w/-]{0,60})\" on \"",
+    ),
+    ("driver-volume", r"no such volume: \\?\"?(?P<detail>nvidia_driver_\d{3}[.\d]{2,12}\d)"),
+    (
+        "device-missing",
+        (
             r"error gathering device information while adding custom device "
             r"\\?\"(?P<detail>/dev/[\w/-]{1,80})\\?\": no such file"
         ),
@@ -77,7 +90,7 @@ _OF_CDI: tuple[tuple[StartProblem, str], ...] = (
         (
             r"(?:failed to fulfil mount request: open|cannot stat `?|error stat'ing file `?"
             r"|error mounting \\?\"|failed to stat) ?"
-            rf"(?P<detail>{_LIBRARY})[^:]{{0,200}}: .{{0,160}}?no such file"
+            rf"(?P<detail>{_LIBRARY})[^:]{{0,300}}: .{{0,600}}?no such file"
         ),
     ),
 )
@@ -93,14 +106,27 @@ _FORMS = tuple(
 _FRAME = regex(
     r"Error response from daemon|OCI runtime|rpc error|stderr: |error running|level=(?:error|fatal)"
     r"|Error: |ERROR: |failed to (?:create|get|start|inject)|FailedCreatePodSandBox|RunContainerError"
-    r"|Warning +Failed|msg=|crun: "
+    r"|Warning +Failed|msg=|crun: |TASK ERROR|lxc[- ]|conf\.c"
 )
 _MARKERS = (
     "could not select device driver",
     *("nknown runtime specified", "nknown or invalid runtime name", '" is configured'),
     *("nvidia-container-cli: ", "nvidia-container-cli.real: ", "nvidia-container-runtime", "nvidia-ctk"),
+    *(
+        "stat /dev/nvidia",
+        "stat /run/nvidia",
+        "stat'ing device ",
+        "Device /dev/nvidia",
+        'Failed to mount "/dev/nv',
+    ),
     *("unresolvable CDI device", "failed to stat CDI host device", "failed to fulfil mount request"),
-    *("error gathering device information", "cannot stat `/usr", "error mounting ", "error stat'ing file "),
+    *(
+        "no such volume: nvidia_driver_",
+        "error gathering device information",
+        "cannot stat `/usr",
+        "error mounting ",
+        "error stat'ing file ",
+    ),
 )
 
 

@@ -29,19 +29,25 @@ _LXC = regex(
 _PASSTHROUGH = regex(r"dev\d{1,3}: (?P<path>/dev/[\w/-]{1,80})(?:,.{0,120})?$")
 _LIST = regex(rf"(?:\S{{0,200}}devices\.list:)?{_RULE}\s*$")
 _LIST_COMMAND = regex(r"(?:cat|grep -H) .{0,200}devices\.list")
+_SHOWN = regex(r"\s{0,8}(?:[$#>] )?(?:sudo )?cat \S{0,200}devices\.list\s*$")
 _WHOLE_FILE = regex(r"(?:rootfs|lxc\.rootfs(?:\.path)?|lxc\.uts\.name|hostname)\s{0,4}[:=]")
 _MOST_RULES = 100
 
 
 def read(section: Section) -> Iterator[Reading]:
-    """One CgroupDeviceRule for each different rule, in order."""
-    seen: dict[CgroupDeviceRule, None] = {}
+    """One CgroupDeviceRule for each different rule, in order; of a list that is shown again the last."""
+    seen: dict[CgroupDeviceRule, int] = {}
     is_list = _LIST_COMMAND.match(command_of(section)) is not None or section.path.endswith("devices.list")
+    in_list = is_list
     for index, line in enumerate(section.lines):
-        fact = _rule(line[:400], is_list=is_list)
+        if "devices.list" in line and _SHOWN.match(line[:400]):
+            in_list = True
+            seen.clear()
+        fact = _rule(line[:400], is_list=in_list)
         if fact and fact not in seen and len(seen) < _MOST_RULES:
-            seen[fact] = None
-            yield section.observe(fact, index)
+            seen[fact] = index
+    for fact, index in seen.items():
+        yield section.observe(fact, index)
     yield from _looked(section, found=bool(seen), is_list=is_list)
 
 
@@ -73,6 +79,6 @@ def _looked(section: Section, *, found: bool, is_list: bool) -> Iterator[Looked]
 READER = Reader(
     "device-cgroup",
     read,
-    markers=("lxc.cgroup.devices.", "lxc.cgroup2.devices.", "devices.list:", ": /dev/nvidia"),
+    markers=("lxc.cgroup.devices.", "lxc.cgroup2.devices.", "/devices.list", ": /dev/nvidia"),
     commands=("cat /sys/fs/cgroup/devices", "grep -H ^ /sys/fs/cgroup/devices"),
 )

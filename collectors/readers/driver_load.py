@@ -20,7 +20,7 @@ from collectors.readers._event_sums import Sum, Sums
 from collectors.readers._kernel_events import LOG_MARKERS, BootId, KernelLog, LogLine
 from collectors.readers._lines import BDF, MOST_COLUMNS, command_of, is_lead, is_quoted
 from collectors.readers._regex import regex
-from collectors.readers.driver_load_forms import BY_INSTALLER, BY_KERNEL, BY_PROGRAM, of_reason
+from collectors.readers.driver_load_forms import BY_INSTALLER, BY_KERNEL, BY_PROGRAM, nouveau_took, of_reason
 from kb.evidence import Observed, Reader, Reading, Section
 from kb.facts.driver import KernelModule
 from kb.facts.module_load import ModuleLoadProblem
@@ -41,7 +41,6 @@ _FOLLOWING = (
 _RELEASE = regex(r"NVRM: NVIDIA (?P<branch>\d{2,4})\.[\d.]{1,12} driver release\.")
 _LEGACY = regex(r"NVRM:\s{1,2}supported through the NVIDIA (?P<branch>\d{2,4})\.[\dx.]{1,10} Legacy drivers")
 _BAD_BAR = regex(r"NVRM: BAR(?P<code>\d is \d{1,8}M) @ 0x[0-9a-f]{1,16} \(PCI:(?P<bdf>" + BDF + r")\)")
-_NOUVEAU = regex(rf"nouveau (?P<bdf>{BDF}): NVIDIA \w{{3,8}} \([0-9a-f]{{6,8}}\)")
 _LOADED = regex(r"NVRM: loading NVIDIA UNIX ")
 _BUILD = regex(r"Error! Bad return status for module build on kernel: (?P<kernel>\S{1,80})")
 _BUILD_LOG = regex(r"/var/lib/dkms/(?P<module>[\w-]{2,40})/")
@@ -51,9 +50,11 @@ _BUILD_OF_NVIDIA = regex(
 )
 _PROGRAM = regex(r"(?:^|\s)[\w./@-]{1,60}\[\d{1,10}\]: ")
 _INSTALLER = "nvidia-installer log file"
+_WELCOME = "Welcome to the NVIDIA Software Installer"
 _MOST_LINES_APART = 12
 _OVERTAKEN_LINES = 40
 """Messages on one GPU and the line that says that the module was loaded come out together."""
+_STARTS = ("NVRM: ", "[drm] Initialized nouveau", "nouveau 0", "nouveau  [  DEVICE]", "nouveau [  DEVICE]")
 _MARKERS = (
     *("NVRM: The NVIDIA", "NVRM: (PCI ID", "NVRM: installed in", "NVRM: fallen off", "NVRM: NVIDIA ", "NVRM: BAR"),
     *("NVRM: Open nvidia.ko is only ready", "NVRM: This is a 64-bit BAR", ": missing NVDEC0", ": added"),
@@ -102,6 +103,10 @@ _MARKERS = (
         "The Nouveau kernel driver is",
         "NVRM: loading NVIDIA",
         "nouveau 0",
+        "nouveau  [  DEVICE]",
+        "nouveau [  DEVICE]",
+        "Initialized nouveau",
+        "The kernel module failed to load",
     ),
 )
 
@@ -134,7 +139,7 @@ def read(section: Section) -> Iterator[Reading]:
     """ModuleLoadProblem for each complaint that still holds, and the nouveau module where it took a GPU."""
     kernel_log = KernelLog(section)
     log = _Log(Sums(kernel_log))
-    by_installer = any(line.startswith(_INSTALLER) for line in section.lines[:3])
+    by_installer = section.has(_WELCOME) or any(line.startswith(_INSTALLER) for line in section.lines[:3])
     for line in kernel_log.lines(*_MARKERS):
         if not _of_kernel(log, line):
             _of_program(log, section, line, by_installer=by_installer)
@@ -148,7 +153,7 @@ def read(section: Section) -> Iterator[Reading]:
 
 def _of_kernel(log: _Log, line: LogLine) -> bool:
     """Takes in a line of the kernel; whether it is one."""
-    start = next((at for at in (line.text.find(word) for word in ("NVRM: ", "nouveau 0")) if at >= 0), None)
+    start = next((at for at in (line.text.find(word) for word in _STARTS) if at >= 0), None)
     if start is not None and line.by_kernel(start) and _of_several_lines(log, line, line.text[start:], start):
         return True
     for form in BY_KERNEL:
@@ -160,16 +165,15 @@ def _of_kernel(log: _Log, line: LogLine) -> bool:
 
 
 def _of_several_lines(log: _Log, line: LogLine, text: str, start: int) -> bool:
-    gpu = _GPU_LINE.match(text)
-    if gpu:
+    if gpu := _GPU_LINE.match(text):
         log.gpu = (line.index, gpu["bdf"].lower(), gpu["id"])
         return True
     if _LOADED.match(text):
         log.loads[line.boot] = line.index
         return True
-    nouveau = _NOUVEAU.match(text)
-    if nouveau and len(log.nouveau) < 64:
-        log.nouveau.setdefault(nouveau["bdf"].lower(), line)
+    address = nouveau_took(text)
+    if address is not None and len(log.nouveau) < 64:
+        log.nouveau.setdefault(address, line)
         return True
     legacy, bar = _LEGACY.match(text), _BAD_BAR.match(text)
     if legacy:
@@ -203,7 +207,7 @@ def _of_program(log: _Log, section: Section, line: LogLine, *, by_installer: boo
     for form in BY_PROGRAM:
         match = form.pattern.search(line.text)
         if match and _is_said(line.text[: match.start()]):
-            _add(log, line, match, form.problem, form.by)
+            _add(log, line, match, form.problem, form.by, module="nvidia" if form.by == "installer" else None)
             return
     build = _BUILD.search(line.text)
     if build and _is_said(line.text[: build.start()]):
@@ -211,8 +215,7 @@ def _of_program(log: _Log, section: Section, line: LogLine, *, by_installer: boo
             _add(log, line, build, "build-failed", "dkms", module="nvidia")
         return
     for form in BY_INSTALLER if by_installer else ():
-        match = form.pattern.match(line.text)
-        if match:
+        if match := form.pattern.match(line.text):
             _add(log, line, match, form.problem, "installer", module="nvidia")
             return
 

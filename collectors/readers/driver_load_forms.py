@@ -112,6 +112,17 @@ BY_PROGRAM = (
     _form(
         r"modprobe: FATAL: Module (?P<module>nvidia[\w-]{0,20}) not found\.?\s*$", "module-not-found", "modprobe"
     ),
+    _form(r"-> Kernel module load error: (?P<code>[A-Z][\w ,()-]{3,60})\s*$", "insert-failed", "installer"),
+    _form(
+        r"ERROR: The kernel module failed to load,? because it was not signed by a key that is trusted",
+        "signature-rejected",
+        "installer",
+    ),
+    _form(
+        r"ERROR: The kernel module failed to load\. +Secure boot is enabled on this system",
+        "insert-not-permitted",
+        "installer",
+    ),
     _form(r"nvidia/[\d.]{3,20}: added\s*$", "not-built", "dkms"),
     _form(r"Failed to find module '(?P<module>nvidia[\w-]{0,20})'\s*$", "module-not-found", "modprobe"),
     _form(
@@ -140,7 +151,6 @@ BY_PROGRAM = (
 )
 
 BY_INSTALLER = (
-    _form(r"-> Kernel module load error: (?P<code>[A-Z][\w ,()-]{3,60})\s*$", "insert-failed", "installer"),
     _form(r"ERROR: Unable to build the (?:NVIDIA )?kernel module", "build-failed", "installer"),
     _form(r"ERROR: Failed to (?:compile|build) .{0,40}kernel module", "build-failed", "installer"),
     _form(
@@ -165,6 +175,22 @@ _REASONS: tuple[tuple[str, LoadProblem], ...] = (
     ("Invalid module format", "invalid-format"),
     ("Unknown symbol", "unknown-symbol"),
 )
+
+
+_NOUVEAU = (
+    regex(
+        rf"nouveau (?P<bdf>{BDF}): (?:NVIDIA \w{{3,8}} \([0-9a-f]{{6,8}}\)|(?:DRM|drm): (?:VRAM|GART): \d"
+        r"|vgaarb: deactivate vga console|\[drm\] Initialized)"
+    ),
+    regex(rf"nouveau\s{{1,4}}\[ {{0,4}}DEVICE\]\[(?P<bdf>{BDF})\] "),  # up to Linux 4.2
+    regex(rf"\[drm\] Initialized nouveau [\d.]{{3,8}} (?:\d{{8}} )?for (?P<bdf>{BDF}) on minor"),
+)
+
+
+def nouveau_took(text: str) -> str | None:
+    """The address of the GPU that nouveau says it has taken."""
+    match = next((found for form in _NOUVEAU if (found := form.match(text)) is not None), None)
+    return match["bdf"].lower() if match is not None else None
 
 
 def of_reason(module: str | None, reason: str) -> LoadProblem:

@@ -95,6 +95,11 @@ _AT_FIRST_HAND: tuple[tuple[ErrorClass, str], ...] = (
         r"ValueError|AssertionError|NotImplementedError|ValidationError|ArgumentError|unrecognized arg",
     ),
 )
+_STORAGE = regex(
+    r"\[Errno (?:5|30|107|108|116|121)\] [A-Z][\w ]{3,60}: ?['\"]?(?:/|[bu]['\"]/)"
+    r"|\[Errno (?:5|30|116)\] (?:Input/output error|Read-only file system|Stale file handle)"
+)
+"""What the kernel says of a file, no socket: an evicted client of Lustre, a stale handle of NFS, a lost mount."""
 _HUB = regex(r"HTTPSConnectionPool|huggingface\.co|ReadTimeout|ConnectTimeout", re.IGNORECASE)
 _RULES = tuple(
     (regex(pattern, re.IGNORECASE), Judged(class_, consequence=consequence))
@@ -108,6 +113,8 @@ def judged(error: str, text: str) -> Judged:
     said = f"{error}: {text[:2000]}"
     if _HUB.search(said):  # a download that fails is no matter between ranks
         return Judged("other", consequence=False)
+    if _STORAGE.search(said):
+        return Judged("file", consequence=False)
     for pattern, verdict in _RULES:
         if pattern.search(said):
             return verdict

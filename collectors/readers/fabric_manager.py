@@ -62,7 +62,7 @@ _WORDS: tuple[tuple[str, FabricProblem], ...] = (
     ("route", "routing"),
 )
 _LOG_LEAD = regex(r"(?:^|[\]>;|:]\s{1,4})\[[A-Z][a-z]{2} [ \d]?\d \d{4} \d\d:\d$")
-_PROGRAM = regex(r"(?:nv-fabricmanager|nvidia-fabricmanager-start\.sh)(?:\[\d{1,10}\])?: ?$")
+_PROGRAM = regex(r"(?:nv-fabricmanager|nvidia-fabricmanager(?:-start\.sh)?)(?:\[\d{1,10}\])?: ?$")
 _UNIT = r"(?:nvidia-fabricmanager\.service(?: - |\b))?(?:NVIDIA )?(?:[Ff]abric [Mm]anager)?"
 _EVENTS = regex(
     rf"systemd\[\d{{1,10}}\]: (?:(?P<verb>Started|Stopping|Stopped|Failed to start) {_UNIT}"

@@ -26,6 +26,7 @@ MOST_TEXT = 400
 
 _LEAD = regex(
     r"(?:\S{1,200}:\d{1,6}: \w{1,40}Warning: {1,4}|(?:Scheduler|TpModelWorkerClient) hit an exception: "
+    r"|Exception in worker \w{1,40} while processing method [\w.]{1,60}: "
     r"|(?:ERROR|WARNING|CRITICAL|INFO)[: ]{1,6}|Value error, )?(?:(?P<error>[A-Za-z_][\w.]{1,120}"
     r"(?:Error|Exception|Exit|Timeout|OutOfResources)(?:\(\w{1,60}\))?): ){0,3}"
 )
@@ -38,7 +39,14 @@ _FATAL = frozenset(("launch-option", "model-load-failed", "host-memory-kill"))
 """The end, however they are printed."""
 _MARKERS = (
     *("memory capacity is unbal", "for the cache blocks", "Not enough memory", "max seq len"),
-    *("Free memory on device", "running low on memory", "due to memory pressure", "re-initialize CUDA"),
+    *(
+        "Free memory on device",
+        "running low on memory",
+        "due to memory pressure",
+        "not enough GPU memory",
+        "dispatched on the CPU or",
+        "re-initialize CUDA",
+    ),
     *("has been made to start a", "invalid device ordinal", "Invalid device id", "device < num_gpus"),
     *("No CUDA GPUs are", "no CUDA-capable device", "to infer device type", "No accelerator ("),
     *("larger than the num", "s exceeds the total num", "has no GPU available", "No slot '", "divisible by"),
@@ -55,7 +63,8 @@ _MARKERS = (
     *("PassManager::run", "working triton inst", "out of resource: ", "to find C compiler", "CUDA_HOME env"),
     *("nvcc: not found", "not find nvcc and", "Ninja is required", "FlashAttention only"),
     *("FlashAttention forward", "FlashInfer requires", "Selected backend ", "FlashAttention v3 Back"),
-    *("[HAMI-core ", "[4pdvGPU ", "[softmig ", "libvgpu.so", "MPS client", "MPS server is not"),
+    *("[HAMI-core ", "[4pdvGPU ", "[softmig ", "libvgpu.so", "symbol lookup", "MPS client", "MPS server is not"),
+    *("/cuda-control/src/", "[NVSHARE][", "is not implemented in the cur", "VirtaiTech ", "cannot be preloaded"),
     *("device connections have", "watchdog_timeout=", "memory broadcast block", "Health check failed."),
     *("EngineCore encountered", "Background loop has", "MQLLMEngine term", "RPC call to ", "scheduler died"),
     *("failed to load '", "ustom allreduce", "4000 series", "peculative decoding", "speculative_"),
@@ -66,6 +75,7 @@ _MARKERS = (
         "op.preamble.length",
         "env:// rendezvous",
     ),
+    *("resource request cannot be", "can fulfill resource req"),
     *("creating a placement group", "before the `notebook_launcher`", "multi-GPU training from your note"),
     *("at least 2 processes to", "You requested gpu: [", "does not allocate any GPU"),
     *("num_draft_tokens", "`srun` command is", "--ntasks-per-node=", "scontrol: ", "srun: com"),
@@ -131,7 +141,7 @@ def _complaint(line: str, index: int) -> _Known | None:
         error is not None
         or text.startswith("Value error, ")
         or any(word in stamped for word in _SEVERE)
-        or "ERROR" in said[:24]
+        or "ERROR" in said[:32]
     )
     fatal = what.class_ in _FATAL or (severe and (what.class_ not in _SOFT or error is not None))
     return _Known(what, text, logged.rank or launched.rank, fatal, logged.time, index)

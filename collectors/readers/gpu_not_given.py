@@ -2,6 +2,7 @@
 
     WARNING: The NVIDIA Driver was not detected.  GPU functionality will not be available.
     E0305 09:01:14.122110 1 factory.go:88] If this is a GPU node, did you configure the NVIDIA Container Toolkit?
+    INFO:    Could not find any nv files on this host!
     2021/08/10 03:12:01 If this is a GPU node, did you set the docker default runtime to `nvidia`?
 
 Follows the entry points of NVIDIA's images (2017 to 2025) and k8s-device-plugin 0.6 to 0.18. The words must begin
@@ -24,7 +25,11 @@ _PLUGIN = regex(
     r"(?:If this is a GPU node, did you (?:set the docker default runtime|configure the NVIDIA Container Toolkit)"
     r"|Incompatible (?:strategy|platform) detected\b)"
 )
+_HPC = regex(
+    r"(?:INFO|WARNING|WARN): {1,6}(?:Could not find any nv (?:files|libraries|binaries)|no NVIDIA files found)"
+)
 _MARKERS = (
+    "ould not find any nv ",
     "NVIDIA Driver was not detected",
     "If this is a GPU node, did you ",
     *("Incompatible strategy detected", "Incompatible platform detected"),
@@ -32,14 +37,17 @@ _MARKERS = (
 
 
 def read(section: Section) -> Iterator[Reading]:
-    """GpuNotGiven for the image and for the plugin, from the first line of each."""
+    """GpuNotGiven for the image, the plugin and Singularity, from the first line of each."""
     image: list[tuple[int, str]] = []
     plugin: list[tuple[int, str]] = []
+    hpc: list[tuple[int, str]] = []
     for index, whole in section.matching(*_MARKERS):
         line = without_launcher(whole[:MOST_COLUMNS]).text
         text = without_stamp(line).text
         if _IMAGE.match(line) or _IMAGE.match(text):
             image.append((index, text.strip()[:300]))
+        elif _HPC.match(line.strip()):
+            hpc.append((index, text.strip()[:300]))
         elif _PLUGIN.match(line):
             plugin.append((index, text.strip()[:300]))
     if image:
@@ -47,7 +55,9 @@ def read(section: Section) -> Iterator[Reading]:
     if plugin:
         fact = GpuNotGiven(said_by="device-plugin", text=plugin[-1][1], count=len(plugin))
         yield section.observe(fact, plugin[0][0], plugin[-1][0])
-    if image or plugin:
+    if hpc:
+        yield section.observe(GpuNotGiven(said_by="singularity", text=hpc[0][1], count=len(hpc)), hpc[0][0])
+    if image or plugin or hpc:
         yield section.looked(GpuNotGiven)
 
 

@@ -32,6 +32,7 @@ _FREE = regex(rf"of which {_SIZE} is free|(?<=; ){_SIZE} free")
 _OWN = regex(rf"this process has {_SIZE} memory in use|(?<=; ){_SIZE} reserved in total")
 _PROCESS = regex(rf"Process \d{{1,10}} has {_SIZE} memory in use")
 _BY_TORCH = regex(rf"Of the allocated memory {_SIZE} is allocated by PyTorch")
+_UNUSED = regex(rf"allocated by PyTorch, .{{0,80}}?and {_SIZE} is reserved by PyTorch but unallocated")
 _PLAIN = regex(r"(?:[\w.]{1,80}Error: )?(?:CUDA error: out of memory|CUDA out of memory occurred when warming up)")
 _CUDA_PROGRAM = regex(
     r"(?:.{0,80}allocating (?P<mib>\d{1,9})(?:\.\d{1,4})? MiB on device (?P<gpu>\d{1,4}): )?"
@@ -135,6 +136,9 @@ def _torch(text: str, rank: str | None, tried: re.Match[str]) -> GpuOom:
     own = _size(_OWN.search(text))
     processes = [_mib(match[1], match[2]) for match in _PROCESS.finditer(text)]
     by_torch = _size(_BY_TORCH.search(text))
+    if not own and by_torch:  # in a container the driver may not know this process, and says 0 bytes
+        reserved = _size(_UNUSED.search(text)) or 0
+        own = None if processes else by_torch + reserved
     if own is None and by_torch is not None:
         # Without "this process has" the list of processes holds this one too: the smallest that is large enough.
         large = [size for size in processes if size >= by_torch]

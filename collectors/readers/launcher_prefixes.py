@@ -1,8 +1,9 @@
 """What launchers and loggers put before a line: which process wrote it, which rank it is, and when.
 
-Launchers: torchrun `[rank0]:`, srun `0: `, mpirun `[1,0]<stderr>:`, docker compose `name-1  | `, kubectl
-`[pod/name/container] `, journald, pdsh `host-1: `, Ray `(RayWorkerWrapper pid=7, ip=10.0.0.1) `,
-vLLM `(Worker_TP1 pid=7) `.
+Launchers: torchrun `[rank0]:` `[default0]:` `[0]:`, srun `0: `, mpirun `[1,0]<stderr>:`, docker compose
+`name-1  | `, kubectl `[pod/name/container] `, journald, pdsh `host-1: `, Ray `(RayWorkerWrapper pid=7,
+ip=10.0.0.1) `, vLLM `(Worker_TP1 pid=7) `.
+People: backticks around a line or an item; `- `, `> ` or ` # -> ` before an exception.
 Loggers: SGLang `[2026-01-31 12:00:00 TP0] `, vLLM `INFO 01-31 12:00:00 [core.py:70] `, c10d
 `[E131 12:00:00.123 ProcessGroupNCCL.cpp:616] `, transformers `[INFO|trainer.py:2134] 2026-01-31 12:00:00,123 >> `,
 accelerate, TensorRT-LLM, Python logging. A line without any of them is given back
@@ -23,7 +24,7 @@ _MOST_PREFIXES = 6
 
 _LAUNCHER = regex(
     r"""
-      \s?\[(?:rank|default)(?P<torchrun>\d{1,6})\]:[ ]?
+      \s?\[(?:rank|[a-z_-]{0,24})(?P<torchrun>\d{1,6})\]:[ ]?
     | \[(?:[\w.@-]{1,64}@)?\d{1,6},(?P<mpirun>\d{1,6})\]<std(?:out|err|diag)>:[ ]?
     | (?P<srun>\d{1,5}):[ ]
     | \((?P<worker>[A-Za-z_][\w.:]{0,63})?                                      # Ray, vLLM
@@ -39,6 +40,10 @@ _LAUNCHER = regex(
         (?=Traceback[ ]\(most|[ ]{2,}File[ ]"|[ ]{4,}\S|[A-Za-z_][\w.]{1,80}(?:Error|Exception)(?:$|:))
     | \[[a-z][a-z0-9_-]{0,30}\][ ](?=\d{4}-\d\d-\d\d[ ]\d\d:)                      # torchtitan
     | (?:\x1b?\[[0-9;]{1,8}m)+[ ]?
+    | [ ]{0,8}[-*+•][ ](?P<item>`)(?=[^`]{3,4000}`[.,;]?\s*$)     # an item that is one span of code
+    | (?P<span>`{1,3})(?=[^`]{3,4000}`{1,3}\s*$)                                           # a line that is one
+    | (?:[ ]{0,8}(?:[-*+•]|>{1,2})[ ]|.{0,200}?\#[ ]?(?:[-=]>|→)[ ]?)`?     # an item, a quotation, a comment
+        (?=[A-Za-z_][\w.]{1,80}(?:Error|Exception):[ ])
     """,
     re.VERBOSE,
 )
@@ -97,6 +102,8 @@ def without_launcher(line: str) -> Launched:
         if mark:
             process.append(mark)
         line = line[match.end() :]
+        if match["item"] or match["span"]:
+            line = line.rstrip(" \t\r`")
     return Launched(rank, line, "/".join(process))
 
 

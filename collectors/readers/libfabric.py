@@ -4,8 +4,8 @@
     fi_getinfo: -61 (No data available)
     libfabric: 1.22.0amzn1.0
 
-Follows fi_info of libfabric 1.8 to 2.1. An answer that names no provider counts for the one that the command asked
-for, or for any; other text gives nothing.
+Follows fi_info of libfabric 1.8 to 2.1, and the test of the EFA installer. An answer that names no provider counts
+for the one that the command asked for, or for any; other text gives nothing.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ _ASKED = regex(r"(?:-p|--provider)[ =]?(?P<provider>[\w;-]{1,40})")
 _PROVIDER = regex(r"provider: (?P<provider>[\w;-]{1,60})\s*$")
 _NONE = regex(r"fi_getinfo: -(?:61|2)\b")
 _VERSION = regex(r"(?:libfabric: |(?:\S{0,200}/)?fi_info: )(?P<version>\d{1,3}\.\d{1,3}(?:\.\d{1,3})?)")
+_INSTALLER = regex(r"\s{0,4}Error: EFA libfabric provider not detected")
 _PROMPT = regex(r"[#$>] (?P<command>(?:\S{0,200}/)?fi_info\b.{0,200})")
 
 
@@ -42,6 +43,10 @@ def read(section: Section) -> Iterator[Reading]:
             yield section.observe(LibfabricProvider(provider=asked, present=False, version=version), index)
             listed[asked] = []
             break
+    for index, line in section.matching("EFA libfabric provider not detected"):
+        if "efa" not in listed and _INSTALLER.match(line[:200]):
+            yield section.observe(LibfabricProvider(provider="efa", present=False), index)
+            listed["efa"] = []
     if listed:
         yield section.looked(LibfabricProvider, complete=asked == "any", reason="not-collected")
 
@@ -66,6 +71,6 @@ def _provider_asked(section: Section) -> str:
 READER = Reader(
     "libfabric",
     read,
-    markers=("provider: ", "fi_getinfo: -", "libfabric: "),
+    markers=("provider: ", "fi_getinfo: -", "libfabric: ", "EFA libfabric provider not"),
     commands=("fi_info", "/opt/amazon/efa/bin/fi_info"),
 )

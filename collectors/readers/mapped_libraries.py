@@ -18,7 +18,10 @@ from kb.facts.driver import MappedLibrary
 
 _How: TypeAlias = Literal["mapped", "resolved"]
 
-_STEM = r"libcuda|libcudart|libnvidia-(?:ml|ptxjitcompiler|nvvm)|libnccl-[\w-]{2,30}|libcudnn|libvgpu\w{0,10}"
+_STEM = (
+    r"libcuda|libcudart|libnvidia-(?:ml|ptxjitcompiler|nvvm)|libnccl-[\w-]{2,30}|libcudnn"
+    r"|lib(?:vgpu|vcuda|orion|nvshare)\w{0,10}"
+)
 _PATH = rf"(?P<path>/[\w./@+~-]{{0,300}}/?(?P<stem>{_STEM})\.so(?P<version>(?:\.\d{{1,4}}){{0,4}}))"
 _MAP = r"\s{0,8}[0-9a-f]{6,16}-[0-9a-f]{6,16} \S{4} [0-9a-f]{1,16} \S{1,12} \d{1,20}\s{1,80}"
 _FORMS: tuple[tuple[_How, str], ...] = (
@@ -34,6 +37,9 @@ _MARKERS = (
     "libnccl-",
     "libcudnn.so",
     "libvgpu",
+    "libvcuda",
+    "liborion",
+    "libnvshare",
 )
 _MOST = 100
 

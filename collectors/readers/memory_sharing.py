@@ -23,6 +23,7 @@ from kb.facts.peer_paths import MemorySharingFailure
 
 _RAISED = r"(?:E {1,8})?(?:[A-Za-z_][\w.]{0,80}(?:Error|Exception)(?:\(\w{1,40}\))?: |\s{0,8}what\(\): {1,4})"
 _DESCRIPTOR = regex(rf"{_RAISED}pidfd_(?:open|getfd): ?(?P<error>[A-Z][\w ]{{3,60}})")
+_WRAPPED = regex(r".{0,200}?\(pidfd_(?:open|getfd): ?(?P<error>[A-Z][\w ]{3,60})\)")
 _OLD_KERNEL = regex(rf"{_RAISED}The kernel on this machine does not support the (?P<call>pidfd_\w{{4,6}}) syscall")
 _SERVER = regex(r"(?:.{0,300}: |`?)failed to open CUDA IPC handle: (?P<error>[a-z][a-z ]{3,60})")
 _CUDA = regex(rf"{_RAISED}CUDA (?:driver )?error: (?P<error>[^(]{{3,100}})")
@@ -58,7 +59,7 @@ def read(section: Section) -> Iterator[Reading]:
 
 
 def _said(section: Section, index: int, text: str, rank: str | None) -> _Said | None:
-    if (refused := _DESCRIPTOR.match(text)) is not None:
+    if (refused := _DESCRIPTOR.match(text) or _WRAPPED.match(text)) is not None:
         return _Said("descriptor", refused["error"].strip(), expandable_segments=False, rank=rank)
     if (old := _OLD_KERNEL.match(text)) is not None:
         named = "expandable_segments" in text

@@ -152,6 +152,10 @@ def _facts(section: Section, log: _Log, told: Set[type[Fact]] = frozenset()) -> 
 READER = Reader(
     "nccl-failures",
     read,
-    markers=(*MARKERS, *_START, "NCCL INFO init.cc:", "NCCL INFO group.cc:", "NCCL INFO transport", *LAST),
+    markers=(
+        *(*MARKERS, *_START, "NCCL INFO init.cc:", "NCCL INFO group.cc:", "NCCL INFO transport", *LAST),
+        *("NCCL INFO graph/", "NCCL INFO misc/", "NCCL INFO include/", "NCCL INFO bootstrap.cc:"),
+        *("NCCL INFO enqueue.cc:", "NCCL INFO proxy.cc:", "NCCL INFO channel.cc:"),
+    ),
     context=(0, 1),
 )

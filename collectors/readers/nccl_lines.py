@@ -3,8 +3,8 @@
 All forms end their head in `[cudaDev] ` or, for WARN, `[cudaDev] file.cc:line ` or, from 2.30.7,
 `[cudaDev] file.cc:line (function) `, followed by `NCCL LEVEL text`; before it stands `host:pid:tid `. From
 2.26 a time in any format may come first, so the head is read backwards from the level word. Users cut
-`host:pid:tid` off, NCCL up to 2.2 has no `NCCL`; prose that merely names NCCL has no `[cudaDev]` and gives no
-record. No reader.
+`host:pid:tid` off, or all before the level, and quote a record in backticks; NCCL up to 2.2 has no `NCCL`. Prose
+that merely names NCCL gives no record. No reader.
 """
 
 from __future__ import annotations
@@ -23,15 +23,20 @@ _OTHER_FORMS = (
         r"(?P<level>INFO|WARN) "
     ),
     regex(r"(?P<level>INFO|WARN): Function: \w{1,80} Line: \d{1,6}: (?=NET/OFI)"),
+    regex(r"(?:^|`)(?P<level>INFO|WARN) (?=NET/[A-Z]\w{1,12} ?:? )"),
 )
-"""NCCL up to 2.2, and the programs that test aws-ofi-nccl without NCCL."""
+"""NCCL up to 2.2, the programs that test aws-ofi-nccl without NCCL, and what people leave of a line."""
 _NAMED = ("NCCL INFO ", "NCCL WARN ")
 _PLAIN = regex(r"(?P<writer>[\w.-]{1,255}:\d{1,10}:\d{1,10}) \[-?\d{1,4}\] NCCL INFO (?P<text>.{0,4000})$")
 """Most lines by far: one record, and no launcher's prefix before it."""
 _HEAD_COLUMNS = 400
 _DEVICE = regex(r"\[-?\d{1,4}\]")
 _PLACE = regex(r"[\w./-]{1,250}:\d{1,6}")
+_FUNCTION = regex(r"[A-Za-z_]\w{3,60}")
+"""In place of the source file: plugins that log through NCCL."""
 _PROCESS = regex(r"([\w.-]{1,255}):(\d{1,10}):(\d{1,10})$")
+_BARE = regex(r"[A-Z]|comm 0x|transport/|graph/|\S{1,60}\.cc")
+"""How the text begins of a record of which nothing is left before its level."""
 
 
 @dataclass(slots=True)
@@ -87,10 +92,14 @@ def _records(lines: Iterable[tuple[int, str]], *, other_forms: bool) -> Iterator
         launcher_rank = _launcher_rank(line)
         start = 0
         for match, following in zip(matches, [*matches[1:], None], strict=False):
-            head = _head(line[start : match.start()])
+            end = len(line) if following is None else following.start()
+            text = line[match.end() : end].strip()
+            head = _head(line[start : match.start()]) or (
+                _cut_head(line[: match.start()], text) if not start else None
+            )
             if head is not None:
-                end = len(line) if following is None else following.start()
-                yield _record(index, match[1], line[match.end() : end].strip(), head, hosts, launcher_rank)
+                text = text.partition("`")[0].rstrip() if line[: match.start()].endswith("`") else text
+                yield _record(index, match[1], text, head, hosts, launcher_rank)
             start = match.end()
 
 
@@ -101,7 +110,9 @@ def _of_other_form(index: int, line: str, hosts: dict[int, str]) -> NcclLine | N
             parts = match.groupdict()
             head = (parts.get("writer"), parts.get("place"))
             rank = _launcher_rank(line)
-            return _record(index, match["level"], line[match.end() :].strip(), head, hosts, rank)
+            text = line[match.end() :].strip()
+            text = text.partition("`")[0] if match[0].startswith("`") else text
+            return _record(index, match["level"], text, head, hosts, rank)
     return None
 
 
@@ -113,6 +124,8 @@ def _launcher_rank(line: str) -> int | None:
 def _head(text: str) -> tuple[str | None, str | None] | None:
     """`host:pid:tid` and the source place before a level word; None where this is no head of NCCL's."""
     words = text[-_HEAD_COLUMNS:].split()
+    if len(words) > 1 and _DEVICE.fullmatch(words[-2]) and _FUNCTION.fullmatch(words[-1]):
+        words.pop()
     place = None
     if words and words[-1].startswith("(") and words[-1].endswith(")"):
         words.pop()
@@ -123,6 +136,14 @@ def _head(text: str) -> tuple[str | None, str | None] | None:
     device = words.pop()
     match = _PROCESS.search(words[-1][-300:]) if words else None
     return (match[0] if match else device), place
+
+
+def _cut_head(before: str, text: str) -> tuple[str | None, str | None] | None:
+    """The place, where people left no more than that before a level word; None where this is prose."""
+    rest = without_launcher(before[-_HEAD_COLUMNS:]).text.strip() if not before.endswith("`") else ""
+    if _PLACE.fullmatch(rest):
+        return None, rest
+    return (None, None) if not rest and _BARE.match(text) else None
 
 
 def _record(

@@ -32,7 +32,7 @@ MOST_WARNINGS = 200
 MOST_TEXT = 500
 
 _VERSION = regex(r"NCCL version (\d{1,3}(?:\.\d{1,3}){1,3})(?:\+cuda(\d{1,3}(?:\.\d{1,3}){0,2}))?\S{0,20}\s*$")
-_SETTING = regex(r"([A-Z][A-Z0-9_]{2,80}) set by environment to (.{1,500}?)\s*$")
+_SETTING = regex(r"([A-Z][A-Z0-9_]{2,80}) set (?:by environment )?to (.{1,500}?)\s*$")
 _INTERFACE = regex(r"(?:Bootstrap ?: Using|NET : Using interface) ?(?:\[0\])?([^\s:]{1,40}):(\S{1,80}?)<\d{1,5}>")
 _VIA = regex(
     r"(?:\d\[[0-9a-f]{1,12}\] -> \d{1,6}\[[0-9a-f]{1,12}\](?: \[\w{4,8}\])?|\[(?:send|receive)\]) via "
@@ -42,6 +42,7 @@ _VIA = regex(
 _NUMBERS = regex(r"(?P<code>status=|error |failure )?(?:0x[0-9a-fA-F]+|\d+)")
 _TELLING = (
     *(" nranks ", " nRanks ", "Bootstrap timings total", " set by environment to ", "NCCL version "),
+    "NCCL INFO NCCL_",
     *("Bootstrap: Using", "Bootstrap : Using", "NET : Using interface", "Connected NVLS tree"),
     *(" via P2P/", " via SHM", " via NET/", " via COLLNET/", " via direct shared memory", "NCCL WARN "),
 )
@@ -115,7 +116,7 @@ class _Log:
         return match is not None
 
     def _setting(self, line: NcclLine) -> bool:
-        match = _SETTING.match(line.text) if " set by environment to " in line.text else None
+        match = _SETTING.match(line.text) if " set " in line.text else None
         if match:
             value = match[2]
             if re.fullmatch(r"-?\d{1,20}\.", value):

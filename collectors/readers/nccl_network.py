@@ -131,7 +131,7 @@ def read(section: Section) -> Iterator[Reading]:
     yield from _networks(section, log)
     yield from log.plugins.facts(section)
     yield from _gdr(section, log)
-    named = any(process.choice for process in log.processes.values())
+    named = any(process.choice for writer, process in log.processes.items() if writer)
     for fact_type, complete in ((NcclNetwork, named), (NcclPlugin, named), (NcclGdr, False)):
         yield section.looked(fact_type, complete=complete)
 

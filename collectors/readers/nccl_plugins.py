@@ -62,7 +62,8 @@ _UNABLE = regex(r"Unable to load (?P<name>\S{1,200}) ?: {1,2}(?P<said>\S.{0,300}
 _OLD_INTERFACE = regex(r"Failed to find ncclNetPlugin symbol|plugin has incompatible version")
 _NO_NETWORK = regex(r"Failed to initialize (?:any NET plugin|NET plugin (?!IB$|Socket$)(?P<name>.{1,60}))")
 _OFI_VERSION = regex(r"NET/OFI Initializing (?P<name>[\w-]{1,40}) (?P<version>\d[\w.-]{0,30})")
-_NETWORK_NAMED = regex(r"Error: network (?P<name>\S{1,60}) not found")
+_OFI_FALLBACK = regex(r"NET/OFI Selected [Pp]rovider is (?:tcp|sockets|udp|shm|net|lo)\b")
+_NETWORK_NAMED = regex(r"Error: network (?P<name>\S.{0,60}?) not found")
 _DEFAULTS = regex(r"lib(?:nccl|rccl)-(?:net|tuner|profiler|gin|rma|env)\.so$")
 
 
@@ -154,6 +155,8 @@ class Plugins:
         version = _OFI_VERSION.match(text)
         if version is not None:
             self._add(_Said("net", "loaded", None, version["name"], version["version"]), line)
+        elif _OFI_FALLBACK.match(text):
+            self._add(_Said("net", "failed", "no-provider", "aws-ofi-nccl"), line)
         elif line.level == "WARN" and "completed with error" not in text:
             self._add(_Said("net", "failed", _ofi_problem(text), "aws-ofi-nccl"), line)
         elif text.endswith("initialization failed"):

@@ -4,7 +4,7 @@
            8             2     float     sum      -1    12.37    0.00    0.00      0    12.21    0.00    0.00      0
     # Out of bounds values : 0 OK
 
-Follows NVIDIA/nccl-tests 2.0 to 2.19 (src/common.cu, util.cu), rccl-tests and the JSON of `-J`. Columns are told
+Follows NVIDIA/nccl-tests 1.x (ranks that `uses device`, `bytes` and `N`) to 2.19 (src/common.cu, util.cu), rccl-tests and the JSON of `-J`. Columns are told
 by the heading: with or without `root`, with `#wrong` (a count) or the older `error` (a distance, no count), with
 columns for each iteration or a time behind. `N/A` is not checked. A run that is cut is `unfinished`; a `^C` below it, or
 `timeout` before it, says that it did not end by itself.
@@ -19,6 +19,7 @@ from typing import Any, Literal
 
 from collectors.readers._json_text import at, json_of, line_with
 from collectors.readers._regex import regex
+from collectors.readers.hang_notes import is_hang_note
 from collectors.readers.launcher_prefixes import without_launcher
 from collectors.readers.nccl_failure_forms import release_of
 from kb.evidence import Reader, Reading, Section
@@ -30,15 +31,17 @@ MOST_COLUMNS = 1000
 MOST_GPUS = 64
 
 _PARAMETERS = regex(r"# nThread \d{1,6} nGpus \d{1,4} minBytes .{1,200}? validation: (?P<validation>\d)")
-_LIMITED = regex(r"(?:sudo |[A-Z_]{2,60}=\S{0,200} ){0,12}timeout (?:-\S{1,20} |--\S{1,40} ){0,4}\d{1,6}[smh]? ")
+_LIMITED = regex(
+    r"(?:sudo |[A-Z][A-Z0-9_]{1,60}=\S{0,200} ){0,12}timeout (?:-\S{1,20} |--\S{1,40} ){0,4}\d{1,6}[smh]? "
+)
 _DIRECT_COPIES_OFF = regex(r"\bNCCL_P2P_(?:DISABLE=[\"']?1\b|LEVEL=[\"']?(?:LOC|0)\b)")
 _STARTING = regex(r"# Collective test starting: (?:\S{0,200}/)?(?P<program>\w{1,40})")
 _RANK = regex(
-    r"# {1,4}Rank {1,6}(?P<rank>\d{1,7}) (?:Group {1,6}\d{1,6} )?Pid {1,10}\d{1,10} on {1,40}"
-    r"(?P<host>\S{1,100}) device {1,4}\d{1,4}"
+    r"# {1,4}Rank {1,6}(?P<rank>\d{1,7}) (?:Group {1,6}\d{1,6} )?"
+    r"(?:Pid {1,10}\d{1,10} on {1,40}(?P<host>\S{1,100})|uses) device {1,4}\d{1,4}"
     r"(?: \[(?:(?P<bus>[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2})|0x[0-9a-f]{2})\] (?P<gpu>\S.{2,80}?)\s*$)?"
 )
-_HEADING = regex(r"# {3,20}size {2,20}count {2,20}type {1,20}(?P<rest>.{10,400})")
+_HEADING = regex(r"# {3,20}(?:size {2,20}count|bytes {2,20}N) {2,20}type {1,20}(?P<rest>.{10,400})")
 _ROW = regex(r" {1,24}(?P<size>\d{1,15}) {1,24}\d{1,15} {1,24}(?P<type>[a-z]\w{1,12}) {1,24}(?P<rest>\S.{5,400})")
 _BEGUN = regex(r" {1,24}(?P<size>\d{1,15}) {2,24}\d{1,15} {2,24}[a-z]\w{1,12} {2,24}")
 _NUMBER = regex(r"\d{1,20}(?:\.\d{1,10})?(?:e[+-]\d{1,3})?|N/A|nan|inf")
@@ -62,7 +65,17 @@ _MARKERS = (
     "Test NCCL failure",
     "# nccl-tests version",
 )
-_LINES = (*_MARKERS, "#  Rank", "#   Rank", "Collective test starting", "# Avg bus", "     size ", "Test timeout")
+_OLD = ("uses device ", " bytes             N ")
+_LINES = (
+    *_MARKERS,
+    *_OLD,
+    "#  Rank",
+    "#   Rank",
+    "Collective test starting",
+    "# Avg bus",
+    "     size ",
+    "Test timeout",
+)
 
 Outcome = Literal["passed", "wrong-data", "failed", "unfinished"]
 
@@ -103,7 +116,8 @@ def read(section: Section) -> Iterator[Reading]:
     for run, following in zip(runs[:MOST_RUNS], [*runs[1:], None], strict=False):
         fact = _fact(run)
         below = section.lines[run.end + 1 : following.index if following else None]
-        if fact.outcome == "unfinished" and (limited or any(line.startswith("^C") for line in below)):
+        is_ended = limited or any(line.startswith("^C") or is_hang_note(line) for line in below)
+        if fact.outcome == "unfinished" and is_ended:
             fact = fact.model_copy(update={"timed_out": True})
         if direct_off:
             fact = fact.model_copy(update={"direct_copies_off": True})
@@ -169,7 +183,7 @@ def _take(run: _Run, text: str, index: int) -> bool:
         return row is not None and _row(run, row)
     if (rank := _RANK.match(text)) is not None:
         run.ranks.add(int(rank["rank"]))
-        run.hosts.add(rank["host"])
+        run.hosts.update([rank["host"]] if rank["host"] else [])
         if rank["gpu"] is not None and len(run.gpus) < MOST_GPUS:
             run.gpus.setdefault((rank["gpu"], rank["bus"]), index)
     elif (heading := _HEADING.match(text)) is not None:
@@ -194,7 +208,7 @@ def _heading(run: _Run, rest: str) -> None:
         return
     columns = [word for word in words[words.index("time") :] if word != "timestamp"]
     run.columns = len(columns)
-    run.wrong_at = tuple(at for at, word in enumerate(columns) if word in {"#wrong", "error"})
+    run.wrong_at = tuple(at for at, word in enumerate(columns) if word in {"#wrong", "error", "res"})
     run.counts = "#wrong" in columns
 
 
@@ -277,7 +291,7 @@ def _from_json(value: dict[str, Any], results: list[Any], config: dict[str, Any]
 READER = Reader(
     "nccl-tests",
     read,
-    markers=(*_MARKERS, '"average_bus_bandwidth"'),
+    markers=(*_MARKERS, "uses device ", '"average_bus_bandwidth"'),
     lines=_LINES,
     context=(0, 60),
 )

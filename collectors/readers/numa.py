@@ -29,12 +29,14 @@ _STATUS = regex(r"(?P<what>Cpus|Mems)_allowed_list:\s{1,8}(?P<value>[\d,-]{1,200
 _SHOW = regex(r"(?P<what>physcpubind|membind): (?P<value>[\d ]{1,4000}?)\s*$")
 _REFUSED = regex(
     r"(?:.{0,160}: )?(?P<text>(?:set_mempolicy|mbind|numa_sched_setaffinity_v2_int\(\)|setting membind|"
-    r"Unable to set NUMA memory policy)(?: failed)?: (?P<why>Operation not permitted|Invalid argument)"
+    r"Unable to set NUMA memory policy|sched_setaffinity(?:\(\))?|failed to set (?:pid|tid) \d{1,10}'s affinity)"
+    r"(?: failed)?: (?P<why>Operation not permitted|Invalid argument)"
     r"|libnuma: Warning: (?:node|cpu) argument (?P<out>\d{1,4}) is out of range"
     r"|libnuma: Warning: node (?P<node>\d{1,4}) not allowed)\s*$"
 )
 _PID = regex(r"/proc/(?P<pid>\d{1,10})/(?:task/\d{1,10}/)?status")
 _MOST_LINE = 5000
+_MOST_REFUSALS = 4
 
 
 @dataclass
@@ -111,19 +113,27 @@ def _facts(section: Section, nodes: dict[int, _Node]) -> Iterator[Observed]:
 
 
 def _refused(section: Section) -> Iterator[Observed]:
-    """The first refusal of a binding; what follows it is of the same."""
+    """The first refusals of a binding, one of each wording; what follows them is of the same."""
+    seen: set[str] = set()
     for index, line in section.matching(
-        "set_mempolicy", "mbind", "numa_sched_", "membind: ", "libnuma: ", "NUMA memory"
+        "set_mempolicy",
+        "mbind",
+        "numa_sched_",
+        "membind: ",
+        "libnuma: ",
+        "NUMA memory",
+        "sched_setaff",
+        "s affinity: ",
     ):
         match = _REFUSED.match(line[:300])
-        if match is not None:
+        if match is not None and len(seen) < _MOST_REFUSALS and match["text"].split()[0] not in seen:
+            seen.add(match["text"].split()[0])
             node = match["node"] or match["out"]
             why = match["why"] or ""
             fact = NumaBindingRefused(
                 text=match["text"], node=int(node) if node else None, permitted=why != "Operation not permitted"
             )
             yield section.observe(fact, index)
-            return
 
 
 def _of_taskset(section: Section) -> Iterator[Observed]:
@@ -171,7 +181,8 @@ READER = Reader(
         "set_mempolicy: ",
         "setting membind: ",
         "libnuma: Warning: ",
-        "numa_sched_setaffinity",
+        "sched_setaffinity",
+        "'s affinity: ",
         "NUMA memory policy: ",
         "NUMA node0 CPU(s)",
         "affinity list: ",

@@ -40,7 +40,10 @@ _PROCESS_CELL = regex(
     r"\s{0,8}(?P<index>\d{1,3})\s{1,8}(?:(?:N/A|\d{1,3})\s{1,8}(?:N/A|\d{1,3})\s{1,20})?(?P<pid>\d{1,10})\s{1,20}"
     r"(?:C\+G|M\+C|C|G)\s{1,8}(?P<name>\S?.{0,80}?)\s{1,60}(?:(?P<used>\d{1,9})MiB|N/A)\s{0,8}$"
 )
-_LISTED = regex(r"\s{0,8}GPU (?P<index>\d{1,3}): (?P<name>.{1,80}) \(UUID: (?P<uuid>GPU-[0-9a-f-]{8,60})\)\s*$")
+_LISTED = regex(
+    r"\s{0,8}GPU (?P<index>\d{1,3}): (?P<name>.{1,80}) "
+    r"\(UUID: (?:(?P<uuid>GPU-[0-9a-f-]{8,60})|GPU-[0-9a-fxX*-]{2,40}(?:\.{2,3}|…)?)\)\s*$"
+)
 _VERSION_LINE = regex(
     r"(?:NVIDIA SMI)?[\s|]{0,60}(?P<what>NVIDIA-SMI|NVML|DRIVER|KMD|CUDA(?: UMD)?) [vV]ersion\s{0,20}"
     r": (?P<value>\S.{0,30}?)\s*$"

@@ -121,6 +121,15 @@ def _error(section: Section, index: int, line: str) -> NvmlError | None:
     return _of_nvidia_smi(section, line) or _of_others(line)
 
 
+def said_by(line: str) -> Problem | None:
+    """The problem that a line of nvidia-smi names; None for a refusal by Windows, and for other lines."""
+    match = _INIT.search(line)
+    if match and "operating system" not in match["text"]:
+        return _problem(match["text"])
+    whole = next((problem for pattern, problem in _WHOLE if pattern.search(line)), None)
+    return "no-devices" if whole is None and _NO_DEVICES.match(line) else whole
+
+
 def _of_nvidia_smi(section: Section, line: str) -> NvmlError | None:
     for pattern, problem in _WHOLE:
         match = pattern.search(line)

@@ -4,8 +4,8 @@
     Upgrade: libnvidia-compute-535:amd64 (535.104.05-0ubuntu1, 535.113.01-0ubuntu1), nvidia-utils-535:amd64 (…
     [2026-06-10T19:12:04+0200] [ALPM] upgraded nvidia-utils (595.80-1 -> 595.84-1)
 
-Follows dpkg.log, apt's history.log, dnf.rpm.log and dnf in syslog, pacman.log, zypp/history. Of each action on a
-package the last is told. Lines cut in the middle give what is whole of them.
+Follows apt on a terminal, dpkg.log, apt's history.log, dnf.rpm.log and dnf in syslog, pacman.log, zypp/history. Of
+each action on a package the last is told. Lines cut in the middle give what is whole of them.
 """
 
 from __future__ import annotations
@@ -33,6 +33,11 @@ _DNF = regex(
     r"|(?P<yum>[A-Z][a-z]{2} \d\d \d\d:\d\d:\d\d) )"
     r"(?P<action>Install|Installed|Upgrade|Upgraded|Update|Updated|Erase|Erased|Removed|Remove): "
     r"(?:\d{1,3}:)?(?P<name>[\w+.-]{1,100}?)-(?P<version>(?:\d{1,3}:)?\d[\w.+~^]{0,60}-[\w.+~^]{1,60})\s*$"
+)
+_UNPACKED = regex(
+    r"(?:(?P<time>\S{2,8} +\d{1,2} \d\d:\d\d:\d\d|\d{4}-\S{10,30}) \S{1,99} [\w.-]{2,30}(?:\[\d{1,10}\])?: )?"
+    r"(?:Preparing to unpack|Unpacking) (?P<name>[a-z0-9][a-z0-9+.-]{1,100})(?::\w{2,12})? "
+    r"\((?P<new>[^()\s]{1,100})\) over \((?P<old>[^()\s]{1,100})\)"
 )
 _ARCHITECTURE = regex(r"\.(?:x86_64|aarch64|noarch|i[3-6]86|ppc64le)$")
 _PACMAN = regex(
@@ -89,9 +94,15 @@ def _events(section: Section) -> Iterator[tuple[int, PackageEvent]]:
                 yield index, event
             continue
         line = line[:500]
-        found = _of_dpkg(line) or _of_dnf(line) or _of_pacman(line) or _of_zypp(line)
+        found = _of_dpkg(line) or _of_dnf(line) or _of_pacman(line) or _of_zypp(line) or _unpacked(line)
         if found:
             yield index, found
+
+
+def _unpacked(line: str) -> PackageEvent | None:
+    """What apt prints while it replaces a package, on a terminal or in the journal."""
+    match = _UNPACKED.match(line) if " over (" in line else None
+    return _event("upgrade", match["name"], match["old"], match["new"], match["time"]) if match else None
 
 
 def _event(
@@ -176,6 +187,7 @@ READER = Reader(
     read,
     markers=(
         " upgrade ",
+        ") over (",
         " install ",
         "Start-Date: ",
         "[ALPM] ",

@@ -32,8 +32,9 @@ def read(section: Section) -> Iterator[Reading]:
         yield section.observe(PeerMemoryClient(name=asked["client"], registered=True), 0)
     seen: set[str | None] = set()
     for index, line in section.matching(_FOLDER):
-        match = _MISSING.match(line[:300])
-        if match and match["client"] not in seen:
+        for match in _MISSING.finditer(line[:600]):
+            if match["client"] in seen or line[: match.start()][-1:] not in {"", " ", "`", '"'}:
+                continue
             seen.add(match["client"])
             yield section.observe(PeerMemoryClient(name=match["client"], registered=False), index)
     if seen or asked:

@@ -4,7 +4,7 @@
         wait (threading.py:306)
     #1  0x00007f1c in ncclGroupEndInternal () from /usr/lib/x86_64-linux-gnu/libnccl.so.2
 
-A traceback that ends in KeyboardInterrupt is one too.
+A traceback that ends in KeyboardInterrupt is one too, and frames of py-spy below `--- pid 811 (Worker_TP0)`.
 Follows py-spy 0.3 and 0.4, CPython's faulthandler, gdb's `thread apply all bt`, the kernel's stack files. Main threads
 are told, and others where they are at work on something that the job waits for. A stack without a heading gives nothing,
 unless the command of py-spy stands above it: then it is cut out of the main thread.
@@ -34,6 +34,12 @@ _PYSPY_FRAME = regex(
     r"\((?P<file>[^()]{1,250}?)(?::\d{1,7})?\)\s*$"
 )
 _PYSPY_COMMAND = regex(r"(?:sudo )?py-spy dump(?:.{0,80}?(?:-p|--pid)[= ](?P<pid>\d{1,10}))?")
+_NOTED = regex(
+    r"\W{0,8}(?:[\w./-]{1,40} ){0,4}?\W{0,3}"
+    r"(?i:pid[ =:#]{0,3}(?P<pid>\d{1,10})|rank[ =:#]{0,3}(?P<rank>\d{1,5}))\b"
+    r"(?P<rest>[^.]{0,120})$"
+)
+"""What a person writes above a stack, in place of the heading of py-spy."""
 _FAULT = regex(
     r"(?:Current thread|Thread) 0x[0-9a-f]{4,16}(?: \[(?P<name>[^\]]{1,60})\])? \(most recent call first\):\s*$"
 )
@@ -63,6 +69,7 @@ _TELLING: frozenset[StackPlace] = frozenset(
     ("nccl-wait", "nccl-init", "cuda-sync", "cuda-init", "file-io", "compile", "build-lock", "store", "driver")
 )
 """Places that are told of threads beside the main one too."""
+_SHARED = regex(r"([\w.+-]{3,60}\.so(?:\.\d{1,5}){0,4})\)?\s*$")
 _MOST_STACKS = 60
 _SHOWN = 8
 
@@ -102,6 +109,7 @@ def read(section: Section) -> Iterator[Reading]:
             thread=first.name,
             state=first.state,
             frames=shown,
+            libraries=_libraries(first),
             operation=operation_of(first.frames),
             count=len(threads),
         )
@@ -112,6 +120,11 @@ def read(section: Section) -> Iterator[Reading]:
 
 def _shown(thread: _Thread) -> str:
     return " < ".join(frame.partition(" (")[0] for frame in thread.frames[:_SHOWN])[:400]
+
+
+def _libraries(thread: _Thread) -> str | None:
+    named = (match[1] for frame in thread.frames[:_SHOWN] if (match := _SHARED.search(frame)) is not None)
+    return ", ".join(dict.fromkeys(named))[:200] or None
 
 
 def _threads(section: Section) -> Iterator[_Thread]:
@@ -129,7 +142,7 @@ def _threads(section: Section) -> Iterator[_Thread]:
         if begun:
             process = (int(begun["pid"]), _rank(begun["command"]))
             continue
-        thread = _heading(line, index, process)
+        thread = _heading(line, index, process) or _noted(section, line, index)
         if thread:
             if waiting and waiting[-1].frames:
                 yield from waiting
@@ -196,6 +209,17 @@ def _heading(line: str, index: int, process: tuple[int, str | None] | None) -> _
     return None
 
 
+def _noted(section: Section, line: str, index: int) -> _Thread | None:
+    """The thread whose frames begin right below a line that names a process or a rank."""
+    following = section.lines[index + 1][:3000] if index + 1 < len(section.lines) else ""
+    match = _NOTED.match(line) if _PYSPY_FRAME.match(following) else None
+    if match is None:
+        return None
+    rank = f"rank {int(match['rank'])}" if match["rank"] else _rank(match["rest"])
+    pid = int(match["pid"]) if match["pid"] else None
+    return _Thread("py-spy", index, pid, rank, None, None, is_main=True, last=index)
+
+
 def _frame(line: str, tool: _Tool) -> str | None:
     """The frame that this line is, as `function (file)`."""
     form = {"py-spy": _PYSPY_FRAME, "faulthandler": _FAULT_FRAME, "gdb": _GDB_FRAME, "kernel": _KERNEL_FRAME}.get(
@@ -230,7 +254,10 @@ def _cut_out(section: Section) -> _Thread | None:
 READER = Reader(
     "process-stacks",
     read,
-    markers=('): "MainThread"', "(most recent call first):", " (LWP ", "Pyspy dump for PID", _INTERRUPT),
+    markers=(
+        *('): "MainThread"', "(most recent call first):", " (LWP ", "Pyspy dump for PID", _INTERRUPT),
+        *(" (torch/", " (vllm/", " (sglang/", " (threading.py:"),
+    ),
     commands=("py-spy dump", "cat /proc/", "gdb "),
     context=(60, 40),
 )

@@ -3,6 +3,7 @@
     max locked memory           (kbytes, -l) 64
     Max locked memory         67108864             67108864             bytes
     LimitMEMLOCK=infinity
+    libibverbs: Warning: RLIMIT_MEMLOCK is 65536 bytes.
 
 Follows ulimit of bash, zsh and dash, proc(5), limits.conf(5) and systemd.exec(5). Comments and lines that don't
 fit give nothing.
@@ -67,6 +68,8 @@ _ONE = regex(
     r"(?:(?:kubectl|docker|podman|srun|mpirun|ssh|bash|sh) .{1,400}?)?\bulimit (?:-[HS] ?)?-?(?P<letter>[lnus])"
     r"['\"]?\s*$"
 )
+_LIBIBVERBS = regex(r".{0,200}?libibverbs: Warning: RLIMIT_MEMLOCK is (?P<bytes>\d{1,20}) bytes")
+_UCX = regex(r".{0,400}?set max locked memory \(ulimit -l\).{0,40}?\(current: (?P<kib>\d{1,20}) kbytes\)")
 _SGLANG = regex(r"ulimit soft: (?P<value>\d{1,20})\s*$")
 _PROCESS = regex(r"/proc/(?P<pid>\d{1,10}|self)/limits")
 
@@ -129,6 +132,10 @@ def _limit(section: Section, line: str) -> ResourceLimit | None:
         name = _NAMES[match["name"].lower()]
         soft = match["value"].partition(":")[0]
         return _fact(name, soft, process=f"unit {_file_name(section)}", divisor=1024 if name in _IN_BYTES else 1)
+    if (match := _LIBIBVERBS.match(line)) is not None:
+        return _fact("memlock", match["bytes"], process=None, divisor=1024)
+    if (match := _UCX.match(line)) is not None:
+        return _fact("memlock", match["kib"], process=None)
     match = _SGLANG.match(line)
     return _fact("nofile", match["value"], process=None) if match else None
 
@@ -151,6 +158,7 @@ READER = Reader(
     "resource-limits",
     read,
     markers=(
+        *("RLIMIT_MEMLOCK is ", "set max locked memory"),
         *(
             "max locked memory",
             "Max locked memory",

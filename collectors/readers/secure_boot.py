@@ -25,8 +25,18 @@ _KERNEL = regex(r"(?:secureboot|integrity|efi): Secure boot (?P<state>enabled|di
 _LOCKED = regex(
     r"Kernel is locked down from (?P<why>EFI Secure Boot|command line|securityfs|Kernel configuration)\b"
 )
+_INSTALLER = regex(
+    r"(?:ERROR|WARNING): .{0,200}?(?P<state>Secure [Bb]oot is enabled on this system|UEFI Secure Boot enabled)"
+)
 _SYSFS = regex(r"(?P<none>\[none\]|none) (?P<integrity>\[integrity\]|integrity) \[?confidentiality\]?\s*$")
-_MARKERS = ("SecureBoot ", "Secure Boot: ", "Secure boot ", "Kernel is locked down from", "integrity")
+_MARKERS = (
+    "SecureBoot ",
+    "Secure Boot: ",
+    "Secure boot ",
+    "Kernel is locked down from",
+    "ecure boot is enabled",
+    "integrity",
+)
 
 
 def read(section: Section) -> Iterator[Reading]:
@@ -56,6 +66,8 @@ def _fact(line: str) -> SecureBoot | None:
     match = _BOOTCTL.match(line)
     if match:
         return SecureBoot(enabled=match["state"] == "enabled", reported_by="bootctl")
+    if _INSTALLER.match(line.strip()):
+        return SecureBoot(enabled=True, reported_by="installer")
     match = _SYSFS.match(line.strip())
     if match:
         chosen = [match["none"].startswith("["), match["integrity"].startswith("["), True].index(True)
@@ -73,6 +85,6 @@ def _fact(line: str) -> SecureBoot | None:
 READER = Reader(
     "secure-boot",
     read,
-    markers=(*_MARKERS[:4], "[integrity]", "[none] integrity", "integrity [confidentiality]", *LOG_MARKERS),
+    markers=(*_MARKERS[:5], "[integrity]", "[none] integrity", "integrity [confidentiality]", *LOG_MARKERS),
     commands=("mokutil", "cat /sys/kernel/security/lockdown", "bootctl"),
 )

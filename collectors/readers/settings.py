@@ -203,7 +203,17 @@ def _place(text: str) -> Origin | None:
 
 _MARKERS = (
     *("NCCL_", "CUDA_", "NVIDIA_", "TORCH_", "VLLM_", "SGLANG_", "SGL_", "UCX_", "GLOO_", "OMPI_MCA_", "FI_"),
-    *("LD_LIBRARY_PATH", "LD_PRELOAD", "libvgpu.so", "MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK="),
+    *(
+        "LD_LIBRARY_PATH",
+        "LD_PRELOAD",
+        "libvgpu.so",
+        "liborion.so",
+        "ld.so.preload",
+        "MASTER_ADDR",
+        "MASTER_PORT",
+        "WORLD_SIZE",
+        "RANK=",
+    ),
     *("SLURM_N", "SLURM_TASKS", "SLURM_GPUS", "SLURM_STEP_", "SLURM_JOB_", "HF_HUB_OFFLINE", "HF_HOME="),
     *("OFFLINE=", "TRITON_", "OMP_NUM_THREADS=", "MAX_JOBS="),
 )
@@ -213,7 +223,18 @@ READER = Reader(
     read,
     markers=_MARKERS,
     commands=(
-        *("env", "printenv", "export ", "echo $", 'echo "$', "NCCL_", "CUDA_", "docker run ", "podman run "),
+        *(
+            "env",
+            "printenv",
+            "export ",
+            "echo $",
+            'echo "$',
+            "NCCL_",
+            "CUDA_",
+            "cat /etc/ld.so.preload",
+            "docker run ",
+            "podman run ",
+        ),
     ),
     lines=(*_MARKERS, *_BLOCKS, *_IN_REPORTS, *_IN_SHELLS),
 )

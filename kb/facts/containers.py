@@ -25,8 +25,14 @@ StartProblem: TypeAlias = Literal[
     "unknown-device",
     "cdi-unresolvable",
     "cdi-stale",
+    "driver-volume",
     "other",
 ]
+ToolPlace: TypeAlias = Literal["host", "new-container", "old-container"]
+ToolOutcome: TypeAlias = Literal[
+    "works", "not-started", "version-mismatch", "driver-not-loaded", "no-devices", "unknown-error",
+    "no-permission", "library-not-found", "gpu-lost", "reset-required", "function-not-found",
+]  # fmt: skip
 RuntimeFile: TypeAlias = Literal["docker", "containerd", "nvidia", "cri-o", "podman"]
 
 
@@ -114,8 +120,9 @@ class GpuNotGiven(Fact):
 
     kind: ClassVar[str] = "gpu_not_given"
 
-    said_by: Literal["image", "device-plugin"]
-    """`image`: the start script of an NVIDIA image; `device-plugin`: that of Kubernetes, a container too."""
+    said_by: Literal["image", "device-plugin", "singularity"]
+    """`image`: the start script of an NVIDIA image; `device-plugin`: that of Kubernetes, a container too;
+    `singularity`: Singularity or Apptainer, which found on the host nothing to bind for --nv."""
     text: str
     count: int = 1
 
@@ -192,3 +199,19 @@ class InjectedDriver(Fact):
     """Nodes /dev/nvidia0 … among the mounts; None where nodes are not mounted one by one."""
     uvm: bool | None = None
     """/dev/nvidia-uvm is among the mounts, where other nodes are."""
+
+
+class GpuToolRun(Fact):
+    """nvidia-smi was run at some place, or a container was started, and what came of it; from transcripts."""
+
+    kind: ClassVar[str] = "gpu_tool_run"
+
+    where: ToolPlace
+    """`host`: at the prompt itself; `new-container`: docker run; `old-container`: docker exec or start."""
+    user: Literal["default", "root", "other"] = "default"
+    """The user that the command asks for in the container."""
+    keeps_groups: bool = False
+    """The container keeps the user or the groups of its caller (--userns=keep-id, --group-add keep-groups)."""
+    sudo: bool = False
+    outcome: ToolOutcome
+    """`works`: GPUs are listed; `not-started`: the engine did not start the container; else NVML's words."""

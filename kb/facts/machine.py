@@ -17,6 +17,14 @@ class Boot(Fact):
     host: str | None = None
 
 
+class Uptime(Fact):
+    """How long ago the machine was started, as uptime says."""
+
+    kind: ClassVar[str] = "uptime"
+
+    minutes: int
+
+
 class BootId(Fact):
     """The number that the kernel gave to this start of it: the same in the machine and in all its containers."""
 

@@ -77,7 +77,18 @@ class SecureBoot(Fact):
     """None where only the lockdown is told."""
     lockdown: Literal["none", "integrity", "confidentiality"] | None = None
     """From `integrity` on the kernel takes only signed modules."""
-    reported_by: Literal["mokutil", "kernel", "sysfs", "bootctl"]
+    reported_by: Literal["mokutil", "kernel", "sysfs", "bootctl", "installer"]
+
+
+class ModuleOption(Fact):
+    """An option that somebody gives to an NVIDIA module, in modprobe.d or in a command that writes or uses it."""
+
+    kind: ClassVar[str] = "module_option"
+
+    module: str
+    name: str
+    """As the module names it: uvm_disable_hmm, NVreg_DeviceFileMode."""
+    value: str
 
 
 class ModuleRule(Fact):

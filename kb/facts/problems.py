@@ -55,6 +55,7 @@ class HubProblem(Fact):
 
 FrameworkErrorClass: TypeAlias = Literal[
     "memory-unbalanced", "kv-cache-too-small", "no-memory-for-cache", "gpu-memory-occupied", "host-memory-kill",
+    "weights-do-not-fit",
     "cuda-after-fork", "spawn-without-main", "invalid-device-ordinal", "no-visible-gpu", "too-few-gpus",
     "placement-group-waits",
     "world-size-not-divisible", "heads-not-divisible", "size-not-divisible", "batch-sizes-disagree",

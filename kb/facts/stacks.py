@@ -39,6 +39,8 @@ class ProcessStack(Fact):
     """As printed: active, idle, active+gil; D, R, S from the kernel."""
     frames: str
     """Innermost first, functions only, `wait < get < _try_get_data`."""
+    libraries: str | None = None
+    """The shared libraries of these frames, innermost first: `libc.so.6, libnccl.so.2`."""
     operation: str | None = None
     """The collective or call that it stands in: all_reduce, broadcast, barrier, cudaStreamSynchronize."""
     count: int = 1

@@ -5,7 +5,16 @@ from typing import ClassVar, Literal, TypeAlias
 from kb.facts.base import Fact
 
 Change: TypeAlias = Literal[
-    "direct-copies-off", "custom-all-reduce-off", "reboot", "module-reload", "device-plugin-restart"
+    "direct-copies-off",
+    "custom-all-reduce-off",
+    "access-control-off",
+    "iommu-off",
+    "gid-index-set",
+    "nvls-off",
+    "reboot",
+    "module-reload",
+    "device-plugin-restart",
+    "hmm-off",
 ]
 
 
@@ -15,5 +24,14 @@ class Trial(Fact):
     kind: ClassVar[str] = "trial"
 
     change: Change
-    """`direct-copies-off`: NCCL_P2P_DISABLE=1. `module-reload`: the NVIDIA modules taken out and loaded again."""
+    """`direct-copies-off`: NCCL_P2P_DISABLE=1. `iommu-off`: off or passthrough. `module-reload`: the NVIDIA
+    modules taken out and loaded again. `hmm-off`: heterogeneous memory management switched off in nvidia-uvm."""
     helped: bool
+
+
+class HangNote(Fact):
+    """A person's note below a log, that nothing more came: hearsay."""
+
+    kind: ClassVar[str] = "hang_note"
+
+    text: str

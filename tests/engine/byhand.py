@@ -46,14 +46,14 @@ CONCLUSIONS = {"confirmed": [1], "ruled-out": [-1], "contradictory": [1, -1]}
 
 
 def proposed(
-    name: str, score: int = 20, verdict: Verdict = "likely", about: str = "machine", **more
+    name: str, score: int = 20, verdict: Verdict = "likely", about: str = "machine", prior: int = -10, **more
 ) -> Hypothesis:
     """A hypothesis of a cause, with the conclusive lines that its verdict wants."""
     lines = tuple(
         LedgerLine("c", "for", "true", sign * CONCLUSIVE, conclusive=True, says="")
         for sign in CONCLUSIONS.get(verdict, ())
     )
-    return Hypothesis(cause(name, **more), about, {}, lines, -10, score, verdict)
+    return Hypothesis(cause(name, **more), about, {}, lines, prior, score, verdict)
 
 
 def symptom(name: str, when: Any, **more: Any) -> SymptomRule:

@@ -59,7 +59,7 @@ def test_what_is_likely_is_said_with_more_than_a_half_and_what_is_only_possible_
     assert stated("likely", LIKELY) > 0.5 > stated("possible", LIKELY - 1)
 
 
-CURVE = [(-30, 0.002), (-3, 0.5), (10, 0.952), (12, 0.969), (30, 0.969)]
+CURVE = [(-30, 0.024), (-9, 0.5), (10, 0.967), (11, 0.972), (30, 0.972)]
 
 
 @pytest.mark.parametrize(("score", "probability"), CURVE)
@@ -71,14 +71,14 @@ def test_the_curve_from_decibans_to_confidence(score, probability):
 @pytest.mark.parametrize(
     ("score", "verdict", "probability"),
     [
-        (-30, "confirmed", 0.969),
-        (35, "confirmed", 0.969),
-        (30, "ruled-out", 0.031),
-        (-300, "ruled-out", 0.031),
-        (50, "contradictory", 0.24),
-        (5, "possible", 0.432),
-        (-5, "possible", 0.193),
-        (-20, "unlikely", 0.01),
+        (-30, "confirmed", 0.972),
+        (35, "confirmed", 0.972),
+        (30, "ruled-out", 0.028),
+        (-300, "ruled-out", 0.028),
+        (50, "contradictory", 0.257),
+        (5, "possible", 0.461),
+        (-5, "possible", 0.335),
+        (-20, "unlikely", 0.062),
     ],
 )
 def test_what_a_verdict_makes_of_the_curve(score, verdict, probability):

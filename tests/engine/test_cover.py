@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.cover import FOLLOWS, NEAR, ONLY_ONE_LEFT, confidence, cover, with_the_only_one_left
-from engine.result import Finding, LedgerLine, SymptomSeen
+from engine.result import Finding, Hypothesis, LedgerLine, SymptomSeen
 from kb.evidence import Observed, Source
 
 
@@ -354,6 +355,10 @@ def test_what_only_follows_is_hardly_a_root_cause():
     ]
 
 
+def uncommon(name: str, score: int, about: str = "machine", explains: Sequence[str] = ("seen",)) -> Hypothesis:
+    return proposed(name, score, "possible", about, -20, explains=list(explains))
+
+
 def left(*hypotheses) -> list[str]:
     """The causes that are likely once what alone is left to explain `seen` counts."""
     found = with_the_only_one_left(hypotheses, seen("seen"))
@@ -363,8 +368,7 @@ def left(*hypotheses) -> list[str]:
 
 def test_what_alone_is_left_to_explain_what_is_seen_is_likely():
     """With a line of its ledger that says so; of one cause, about each subject."""
-    one = proposed("a.one", 0, "possible", explains=["seen"])
-    other = proposed("a.one", 5, "possible", about="GPU 1", explains=["seen"])
+    one, other = uncommon("a.one", 0), uncommon("a.one", 5, about="GPU 1")
     promoted, second = with_the_only_one_left([one, other], seen("seen"))
 
     assert (promoted.verdict, promoted.score, promoted.ledger[-1].decibans) == (
@@ -378,20 +382,13 @@ def test_what_alone_is_left_to_explain_what_is_seen_is_likely():
 
 AGAINST = LedgerLine("c", "against", "true", -5, conclusive=False, says="")
 NOT_LEFT = {
-    "its evidence does not make up for its prior": [proposed("a.one", -1, "possible", explains=["seen"])],
-    "it explains nothing that is seen": [proposed("a.one", 0, "possible", explains=["other"])],
-    "something speaks against it": [
-        replace(proposed("a.one", 5, "possible", explains=["seen"]), ledger=(AGAINST,))
-    ],
-    "another possible fault is near": [
-        proposed("a.one", 5, "possible", explains=["seen"]),
-        proposed("a.two", 5 - NEAR + 1, "possible"),
-    ],
-    "a state explains it as well": [
-        proposed("a.one", 5, "possible", explains=["seen"]),
-        proposed("state.one", 5, "possible", explains=["seen"]),
-    ],
-    "it is a state": [proposed("state.one", 5, "possible", explains=["seen"])],
+    "its evidence does not make up for its prior": [uncommon("a.one", -1)],
+    "its evidence would not make a common cause likely": [proposed("a.one", 5, "possible", explains=["seen"])],
+    "it explains nothing that is seen": [uncommon("a.one", 5, explains=["other"])],
+    "something speaks against it": [replace(uncommon("a.one", 5), ledger=(AGAINST,))],
+    "another possible fault is near": [uncommon("a.one", 5), uncommon("a.two", 5 - NEAR + 1)],
+    "a state explains it as well": [uncommon("a.one", 5), uncommon("state.one", 5)],
+    "it is a state": [uncommon("state.one", 5)],
 }
 
 
@@ -403,15 +400,14 @@ def test_what_is_not_the_only_one_left_stays_possible(hypotheses):
 
 def test_where_a_fault_is_likely_nothing_else_becomes_so():
     """There is an explanation already."""
-    assert left(proposed("a.one", 5, "possible", explains=["seen"]), proposed("a.two", 10)) == ["a.two"]
+    assert left(uncommon("a.one", 5), proposed("a.two", 10)) == ["a.two"]
 
 
 @pytest.mark.parametrize(
-    "other", [("a.two", NEAR), ("state.one", 0)], ids=["far behind", "a state of something else"]
+    "other",
+    [uncommon("a.two", 5 - NEAR), uncommon("state.one", 5, explains=["other"])],
+    ids=["far behind", "a state of something else"],
 )
 def test_what_is_no_rival_does_not_keep_it_from_being_the_only_one(other):
     """A fault that is far behind, and a state that explains nothing of it."""
-    name, behind = other
-    one = proposed("a.one", 5, "possible", explains=["seen"])
-
-    assert left(one, proposed(name, 5 - behind, "possible")) == ["a.one"]
+    assert left(uncommon("a.one", 5), other) == ["a.one"]

@@ -47,6 +47,29 @@ def test_launcher_is_taken_off(line, rank, text):
 
 
 @pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("- `RuntimeError: CUDA error: x`", "RuntimeError: CUDA error: x"),
+        ("`NCCL version 2.27.3`", "NCCL version 2.27.3"),
+        ("* OSError: [Errno 28] x", "OSError: [Errno 28] x"),
+        ("> ValueError: x", "ValueError: x"),
+        ("torch.ones(1).cuda()  # -> RuntimeError: x", "RuntimeError: x"),
+        ("- a plain item", "- a plain item"),
+        ("> building train datasets ...", "> building train datasets ..."),
+        ("`RuntimeError: x` is what I see", "`RuntimeError: x` is what I see"),
+    ],
+)
+def test_what_people_put_before_a_line_is_taken_off(line, text):
+    """An item, a quotation, a span of code and a comment hold a message; sentences stay as they are."""
+    assert without_launcher(line).text == text
+
+
+def test_rank_of_torchruns_tee_is_found():
+    """With --tee the role and the local rank stand in brackets."""
+    assert [without_launcher(f"[{mark}]:x").rank for mark in ("default3", "trainer3", "3")] == ["rank 3"] * 3
+
+
+@pytest.mark.parametrize(
     ("text", "time", "rank", "message"),
     [
         ("[2026-01-31 12:00:00 DP0 TP3] x", "2026-01-31 12:00:00", "DP0 TP3", "x"),

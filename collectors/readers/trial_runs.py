@@ -1,0 +1,55 @@
+"""Runs of a job with one change in its command, which came up or passed.
+
+    $ vllm serve some/model --tensor-parallel-size 2 --disable-custom-all-reduce
+    INFO:     Application startup complete.
+
+A command is known by its prompt, or by the program that it begins with. The line that says that all is well must
+stand below it and above the next command. A run that fails gives nothing: another fault may be behind that. Runs
+of nccl-tests are told by NcclTestResult.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from collectors.readers._regex import regex
+from kb.evidence import Reader, Reading, Section
+from kb.facts.trials import Change, Trial
+
+_COMMAND = regex(
+    r"\s{0,4}(?:[$#] )?(?:export \w+=\S{0,200} && |sudo |env |[A-Z][A-Z0-9_]{1,60}=\S{0,200} ){0,12}"
+    r"(?:\S{0,200}/)?(?:vllm |sglang |trtllm-\w+ |torchrun |accelerate |deepspeed |mpirun |srun "
+    r"|python[\d.]{0,5} )"
+)
+_CHANGES: tuple[tuple[Change, str], ...] = (
+    ("custom-all-reduce-off", "--disable-custom-all-reduce"),
+    ("direct-copies-off", "NCCL_P2P_DISABLE=1"),
+    ("nvls-off", "NCCL_NVLS_ENABLE=0"),
+)
+_WELL = regex(
+    r".{0,120}?(?:Application startup complete|The server is fired up and ready to roll|\{'train_runtime': \d)"
+)
+_MARKERS = ("Application startup complete", "server is fired up", "'train_runtime'")
+
+
+def read(section: Section) -> Iterator[Reading]:
+    """One fact for each change that a run came up with."""
+    changes = _named_in(section.command or "")
+    command = 0
+    told: set[Change] = set()
+    for index, line in enumerate(section.lines):
+        if _COMMAND.match(line[:2000]) is not None:
+            changes, command = _named_in(line[:2000]), index
+        elif changes and _WELL.match(line[:400]) is not None:
+            for change in changes:
+                if change not in told:
+                    told.add(change)
+                    yield section.observe(Trial(change=change, helped=True), command, index)
+            changes = ()
+
+
+def _named_in(command: str) -> tuple[Change, ...]:
+    return tuple(change for change, words in _CHANGES if words in command)
+
+
+READER = Reader("trial-runs", read, markers=_MARKERS)
