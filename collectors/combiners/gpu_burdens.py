@@ -150,9 +150,12 @@ def _is_capped_elsewhere(throttle: GpuThrottle, power: GpuPower) -> bool:
 def _links(facts: Facts) -> Cases:
     cases = Cases(facts, DegradedLink)
     gpus = {gpu.bdf for gpu, _ in facts.of(Gpu)} | {one.bdf for one, _ in facts.of(GpuIdentity)}
-    for link, seen in facts.of(GpuPcieLink):
+    links = facts.of(GpuPcieLink)
+    one_gpu = len(gpus) == 1 and {link.index for link, _ in links} <= {None, 0}
+    only = next(iter(gpus)) if one_gpu else None
+    for link, seen in links:
         if link.state in {"narrower", "slower-under-load"}:
-            cases.add(link.bdf, link.index, seen, **_of_link(link))
+            cases.add(link.bdf or only, link.index, seen, **_of_link(link))
     for error, seen in facts.of(GpuLinkError):
         if error.boot == "this":
             many = error.severity == "corrected" and error.count >= _MANY_LINK_ERRORS

@@ -166,3 +166,10 @@ def test_a_sound_link(facts: list[Fact]):
 )
 def test_a_lowered_limit_that_is_reached(power: GpuPower, found: list[bool]) -> None:
     assert [one.far_below for one in combined(HeldDownGpu, power)] == found
+
+
+@pytest.mark.parametrize(("gpus", "names"), [([GPU], [f"GPU {GPU}"]), ([GPU, OTHER], ["GPU number 0"])])
+def test_a_link_by_number_is_that_of_the_only_gpu(gpus: list[str], names: list[str]) -> None:
+    link = GpuPcieLink(index=0, state="narrower", lanes=8, lanes_max=16)
+    found = combined(DegradedLink, link, *[Gpu(bdf=bdf, reported_by="lspci") for bdf in gpus])
+    assert [one.name for one in found] == names
