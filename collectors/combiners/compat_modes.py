@@ -4,28 +4,59 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from collectors.combiners import Facts, derived
-from kb.evidence import Reading
+from collectors.combiners import Facts, derived, libraries
+from kb.catalogues import toolkit_of_branch
+from kb.evidence import Observed, Reading
 from kb.facts import version_key
 from kb.facts.compatibility import CudaCompatMode
 from kb.facts.driver import KernelModule, NvidiaSmi, ResolvedLibrary
 from kb.facts.environment import CudaToolkit, TorchBuild
+from kb.facts.packages import Package
 
 
 def combine(facts: Facts) -> Iterator[Reading]:
     """CudaCompatMode `forward` for a newer libcuda before the driver's; `minor-version` for a newer toolkit."""
+    facts = facts if facts.of(ResolvedLibrary) else facts.and_also(libraries.combine(facts))
     modules = [(module, seen) for module, seen in facts.of(KernelModule) if _runs(module)]
+    packages = [(one, seen) for one, seen in facts.of(Package) if one.role == "cuda-compat" and one.upstream]
     for library, seen in facts.of(ResolvedLibrary):
-        if library.origin != "cuda-compat" or library.soname != "libcuda.so.1" or not library.version:
+        if library.origin != "cuda-compat" or library.soname != "libcuda.so.1":
             continue
+        package, of_package = packages[0] if len(packages) == 1 else (None, None)
+        version = library.version or (package.upstream if package else None)
+        basis = [seen] if library.version or of_package is None else [seen, of_package]
         for module, of_module in modules:
-            if _key(library.version) > _key(module.version):
-                fact = CudaCompatMode(
-                    mode="forward", driver=module.version, library=library.version, said_by="comparison"
-                )
-                yield derived(fact, [seen, of_module])
+            if _key(version) > _key(module.version):
+                fact = CudaCompatMode(mode="forward", driver=module.version, library=version, said_by="comparison")
+                yield derived(fact, [*basis, of_module])
                 return
+    yield from _newer_than_the_driver(facts, modules)
     yield from _minor(facts)
+
+
+def _newer_than_the_driver(facts: Facts, modules: list[tuple[KernelModule, Observed]]) -> Iterator[Observed]:
+    """A CUDA that works, and that the running driver's own libcuda can't offer: another libcuda must do it."""
+    working = [(smi.cuda_version, seen, False) for smi, seen in facts.of(NvidiaSmi)]
+    builds = facts.of(TorchBuild)
+    if len({torch.cuda for torch, _ in builds if torch.cuda}) == 1 and any(
+        one.cuda_available for one, _ in builds
+    ):
+        working += [(torch.cuda, seen, True) for torch, seen in builds if torch.cuda]
+    for module, of_module in modules:
+        toolkit = toolkit_of_branch(module.branch or 0)
+        for version, seen, within_major in working:
+            newer = toolkit is not None and _key(version) > _key(toolkit.cuda)
+            if toolkit is None or not newer or (within_major and _major(version) == _major(toolkit.cuda)):
+                continue
+            fact = CudaCompatMode(
+                mode="forward",
+                driver=module.version,
+                driver_cuda=toolkit.cuda,
+                container_cuda=version,
+                said_by="comparison",
+            )
+            yield derived(fact, [seen, of_module])
+            return
 
 
 def _minor(facts: Facts) -> Iterator[Reading]:

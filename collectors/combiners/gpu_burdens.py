@@ -114,6 +114,14 @@ def _held_down(facts: Facts) -> Cases:
             )  # fmt: skip
         if power is not None and drawn is not None and reason == "capped-below-limit":
             cases.add(power.bdf, power.index, drawn, draw_w=power.draw_w, limit_w=power.limit_w)
+    throttled = {cases.key(one.bdf, one.index) for one, _ in facts.of(GpuThrottle)}
+    for power, seen in facts.of(GpuPower):
+        if power.limit == "lowered" and power.at_limit and cases.key(power.bdf, power.index) not in throttled:
+            far = (power.limit_w or 0) <= _FAR_BELOW * (power.default_limit_w or 0)
+            cases.add(
+                power.bdf, power.index, seen, reason="lowered-limit", idle=False, at_limit=True,
+                limit_w=power.limit_w, default_limit_w=power.default_limit_w, far_below=far,
+            )  # fmt: skip
     for xid, seen in facts.of(XidEvent):
         if xid.boot == "this" and xid.group == "power":
             cases.add(xid.bdf, None, seen, reason="power-cable" if xid.code == 54 else "heat")
@@ -142,9 +150,12 @@ def _is_capped_elsewhere(throttle: GpuThrottle, power: GpuPower) -> bool:
 def _links(facts: Facts) -> Cases:
     cases = Cases(facts, DegradedLink)
     gpus = {gpu.bdf for gpu, _ in facts.of(Gpu)} | {one.bdf for one, _ in facts.of(GpuIdentity)}
-    for link, seen in facts.of(GpuPcieLink):
+    links = facts.of(GpuPcieLink)
+    one_gpu = len(gpus) == 1 and {link.index for link, _ in links} <= {None, 0}
+    only = next(iter(gpus)) if one_gpu else None
+    for link, seen in links:
         if link.state in {"narrower", "slower-under-load"}:
-            cases.add(link.bdf, link.index, seen, **_of_link(link))
+            cases.add(link.bdf or only, link.index, seen, **_of_link(link))
     for error, seen in facts.of(GpuLinkError):
         if error.boot == "this":
             many = error.severity == "corrected" and error.count >= _MANY_LINK_ERRORS

@@ -24,7 +24,7 @@ from kb.facts.module_load import DriverTrouble, ModuleLoadProblem, Trouble
 from kb.facts.nccl_failures import NcclCudaFailure
 from kb.facts.xid import LoggedXid, NvlinkFault, SxidEvent, XidEvent
 
-_MANY_ROWS = 4
+_MANY_ROWS = 8
 """Rows that a board has remapped for uncorrectable errors from which on it is no single bad row."""
 _MANY_ERRORS = 3
 _MANY_LINK_ERRORS = 100
@@ -185,10 +185,14 @@ def _nvlink(facts: Facts) -> Cases:
         cases.add(None, None, seen, fatal=True)
     listed = facts.of(NvlinkLinks)
     full = any(one.state == "all-active" for one, _ in listed)
+    on_boards = {gpu.index for gpu, _ in facts.of(Gpu) if gpu.board == "module"}
     for links, seen in listed:
-        if links.state == "some-inactive":
+        # All links of a card may lack a bridge; those of a module lead to switches that its neighbours reach.
+        alone = links.state == "all-inactive" and full and links.index in on_boards
+        if links.state == "some-inactive" or alone:
             cases.add(
-                cases.of_uuid(links.uuid), links.index, seen, down=True, others_full=full, links=links.inactive,
+                cases.of_uuid(links.uuid), links.index, seen, down=True, others_full=full,
+                links=links.inactive or ("all" if alone else None),
                 one_bridge=links.links in _OF_ONE_BRIDGE and links.active > 0,
             )  # fmt: skip
     for errors, seen in facts.of(NvlinkErrors):

@@ -10,12 +10,15 @@ from kb.evidence import Observed, Reading
 from kb.facts.framework import Framework, Milestone, ProcessError, ProcessExit, StartMilestone
 from kb.facts.launch import Outcome, RunEnd, RunOutcome
 from kb.facts.problems import FrameworkError
+from kb.facts.progress import Progress
 
 REACHED: tuple[Milestone, ...] = ("ready", "serving", "training")
 SERVERS: tuple[Framework, ...] = ("sglang", "vllm", "tensorrt-llm", "triton")
 DEADLY = frozenset(("cuda", "nccl", "gpu-memory", "host-memory", "timeout", "remote"))
 """Classes of errors after which no server answers. Of another class it may be the error of one request."""
 DEADLY_WORDS = frozenset(("engine-dead", "scheduler-watchdog", "health-check-failed"))
+SILENT = "vLLM worker silent"
+"""Said every minute while a worker loads, compiles or captures: no failure where that work is seen to go on."""
 MOST_TEXT = 200
 
 
@@ -65,10 +68,19 @@ def _is_after(observed: Observed, since: dict[str, int]) -> bool:
     return observed.source.line > since.get(observed.source.path, 0)
 
 
+def _goes_on(facts: Facts, silent: Observed) -> bool:
+    """Whether the same file shows work that advances after the complaint."""
+    return any(
+        work.state != "begun" and seen.source.path == silent.source.path and seen.source.line > silent.source.line
+        for work, seen in facts.of(Progress)
+    )
+
+
 def _failures(facts: Facts, framework: Framework, *, ready: bool) -> list[Observed]:
     """What ends a run, errors at first hand first. A server that is up survives errors of its requests."""
     serving = ready and framework in SERVERS
     errors = [(e, o) for e, o in facts.of(ProcessError) if e.consequence or not serving or e.class_ in DEADLY]
+    errors = [(e, o) for e, o in errors if not (e.error == SILENT and _goes_on(facts, o))]
     ordered = [observed for _, observed in sorted(errors, key=lambda one: one[0].consequence)]
     exits = [o for one, o in facts.of(ProcessExit) if one.exit_code != 0]
     words = [o for one, o in facts.of(FrameworkError) if one.class_ in DEADLY_WORDS and serving]

@@ -4,7 +4,7 @@
     NVRM: nvAssertOkFailedNoLog: Assertion failed: Reset required [NV_ERR_RESET_REQUIRED] (0x00000062) returned from …
     nvidia-peermem nv_get_p2p_free_callback:127 ERROR detected invalid context, skipping further processing
 
-Follows src/nvidia/src/kernel/gpu/gsp/kernel_gsp.c, osinit.c, nv.c, nv-pci.c, nv-dmabuf.c and nvidia-peermem.c of
+Follows drivers from 260 on, src/nvidia/src/kernel/gpu/gsp/kernel_gsp.c, osinit.c, nv.c, nv-pci.c, nv-dmabuf.c and nvidia-peermem.c of
 NVIDIA/open-gpu-kernel-modules 515-595, and NVIDIA/gdrcopy. Other lines give nothing.
 """  # noqa: E501 - lines of the log as they are
 
@@ -24,7 +24,7 @@ from kb.facts.module_load import DriverTrouble, Trouble
 
 _GPU = rf"(?:GPU (?P<bdf>{BDF}): )?"
 _NUMBER = r"(?:GPU(?P<gpu>\d{1,3}) )?"
-_NAME = r"(?:\w{1,60}: )?"
+_NAME = rf"{_NUMBER}(?:\w{{1,60}}: )?"
 
 
 class _Form(NamedTuple):
@@ -38,6 +38,7 @@ def _form(pattern: str, problem: Trouble) -> _Form:
 
 _FORMS = (
     _form(rf"NVRM: GPU (?P<bdf>{BDF}): GPU has fallen off the bus", "fell-off-bus"),
+    _form(rf"NVRM: GPU at (?:PCI:)?(?P<bdf>{BDF}) has fallen off the bus", "fell-off-bus"),
     _form(
         r"NVRM: Rate limiting GSP RPC error prints for GPU at "
         r"(?:PCI:)?(?P<bdf>[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}) .{0,60}The GPU likely needs to be reset",
@@ -47,9 +48,9 @@ _FORMS = (
     _form(rf"NVRM: {_NAME}(?:Assertion failed: )?(?:[^@\[]{{0,100}})GPU marked for reset\b", "marked-for-reset"),
     _form(r"NVRM: .{0,200}\[NV_ERR_RESET_REQUIRED\]", "reset-required"),
     _form(r"NVRM: .{0,200}\[NV_ERR_GPU_IS_LOST\]", "gpu-lost"),
-    _form(r"NVRM: _issueRpcAndWait: rpcRecvPoll timedout for fn \d{1,6}", "gsp-timeout"),
-    _form(r"NVRM: _kgspLog(?:RpcTimeout|Xid119): \*{8,40} GSP Timeout \*{8,40}", "gsp-timeout"),
-    _form(r"NVRM: _kgspLogRpcTimeout\b", "gsp-timeout"),
+    _form(rf"NVRM: {_NUMBER}_issueRpcAndWait: rpcRecvPoll timedout for fn \d{{1,6}}", "gsp-timeout"),
+    _form(rf"NVRM: {_NUMBER}_kgspLog(?:RpcTimeout|Xid119): \*{{8,40}} GSP Timeout \*{{8,40}}", "gsp-timeout"),
+    _form(rf"NVRM: {_NUMBER}_kgspLogRpcTimeout\b", "gsp-timeout"),
     _form(rf"NVRM: {_NAME}(?:GSP RM |LibOS )?[Hh]eartbeat timed out\b", "gsp-heartbeat"),
     _form(rf"NVRM: {_NAME}={{8,40}} GSP(?: core|-RM) unresponsive ={{8,40}}", "gsp-unresponsive"),
     _form(r"NVRM: .{0,200}Out of memory \[NV_ERR_NO_MEMORY\]", "out-of-memory"),
@@ -76,7 +77,7 @@ _FORMS = (
     _form(rf"NVRM: Attempting to remove device (?P<bdf>{BDF}) with non-zero usage count", "device-removed-in-use"),
 )
 _MARKERS = (
-    *(": GPU has fallen off the bus", "likely needs to be reset", "may need to be reset", "GPU marked for reset"),
+    *(" has fallen off the bus", "likely needs to be reset", "may need to be reset", "GPU marked for reset"),
     *("NV_ERR_RESET_REQUIRED", "NV_ERR_GPU_IS_LOST", "rpcRecvPoll timedout", "GSP Timeout", "_kgspLogRpcTimeout"),
     *("eartbeat timed out", " unresponsive =", "NV_ERR_NO_MEMORY", "topology not supported", "nvidia-peermem nv"),
     *("gdrdrv:", "Failed to enable MSI", "procfs suspend interface", "Confidential Compute"),

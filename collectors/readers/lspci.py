@@ -1,12 +1,13 @@
 """NVIDIA GPUs and NVSwitches on the PCI bus, links, and the ACS flags of the bridges above them, from lspci.
 
     41:00.0 3D controller [0302]: NVIDIA Corporation GH100 [H100 PCIe] [10de:2331] (rev a1)
-        Kernel driver in use: nvidia
+        Region 1: Memory at <unassigned> (64-bit, prefetchable)
+    Kernel driver in use: nvidia
     07:00.0 Bridge [0680]: NVIDIA Corporation GH100 [H100 NVSwitch] [10de:22a3] (rev a1)
                 ACSCtl:	SrcValid+ TransBlk- ReqRedir+ CmpltRedir+ UpstreamFwd+ EgressCtrl- DirectTrans-
 
-Follows lspci of pciutils 3.1-3.13, `-n`, `-nn` and `-vvv`. Flags that grep picked out have no address.
-The collector prints bridges in the same form.
+Follows lspci of pciutils 3.1-3.13, `-n`, `-nn` and `-vvv`. A link that a later listing shows at full speed was
+idle before. Flags that grep picked out have no address. The collector prints bridges in the same form.
 Capabilities that an ordinary user may not read prove nothing. Other lines give nothing.
 """
 
@@ -23,7 +24,7 @@ from kb.evidence import Observed, Reader, Reading, Section
 from kb.facts.fabric import NvswitchOnBus
 from kb.facts.gpu import Gpu
 from kb.facts.gpu_bus import GpuCount
-from kb.facts.gpu_state import GpuPcieLink, LinkState
+from kb.facts.gpu_state import GpuBar, GpuPcieLink, LinkState
 from kb.facts.iommu import AcsControl
 
 _DEVICE = regex(
@@ -50,6 +51,11 @@ _LINK = regex(
     r"Width x(?P<lanes>\d{1,2})\b"
 )
 _GENERATIONS = {2.5: 1, 5.0: 2, 8.0: 3, 16.0: 4, 32.0: 5, 64.0: 6}
+_REGION_1 = regex(
+    r"\s{1,8}Region 1: Memory at (?P<at><(?:unassigned|ignored)>|[0-9a-f]{4,16})(?P<kind> \([^)]{3,40}\))"
+    r"(?: \[(?:virtual|disabled|enhanced)\])?(?: \[size=(?P<size>\d{1,4})(?P<unit>[KMGT])\])?"
+)
+_MIB = {"K": 0, "M": 1, "G": 1024, "T": 1024 * 1024}
 _ACS = regex(r"\s{1,24}ACSCtl:\s{1,8}(?P<flags>[A-Z]\w{2,20}[+-](?: [A-Z]\w{2,20}[+-]){1,12})\s*$")
 _DENIED = "<access denied>"
 _COUNT = regex(r"ACSCtl.{0,40}\| ?grep -c")
@@ -69,11 +75,14 @@ class _Device:
     able: re.Match[str] | None = None
     """The line on what its link can."""
     link: tuple[GpuPcieLink, int] | None = None
+    later: tuple[GpuPcieLink, int] | None = None
+    """Its link in a later listing, where it has all its speed."""
+    window: tuple[GpuBar, int] | None = None
     acs: tuple[AcsControl, int] | None = None
 
 
 def read(section: Section) -> Iterator[Reading]:
-    """Gpu and GpuPcieLink for each NVIDIA display or 3D function, GpuCount, NvswitchOnBus, AcsControl."""
+    """Gpu, GpuPcieLink and GpuBar for each NVIDIA display or 3D function, GpuCount, NvswitchOnBus, AcsControl."""
     devices: dict[str, _Device] = {}
     bare: dict[AcsControl, int] = {}
     current: _Device | None = None
@@ -157,11 +166,21 @@ def _detail(line: str, index: int, device: _Device | None, bare: dict[AcsControl
     if driver:
         device.gpu = device.gpu.model_copy(update={"driver": driver[1]})
         return
+    region = _REGION_1.match(line)
+    if region:
+        size = int(region["size"]) * _MIB[region["unit"]] if region["size"] else 0
+        at = region["at"].startswith("<") is False
+        bar = GpuBar(bdf=device.gpu.bdf, assigned=at, size_mib=size or None, reported_by="lspci")
+        device.window = device.window or (bar, index)
+        return
     link = _LINK.match(line)
     if link and link["which"] == "Cap":
         device.able = device.able or link
     elif link and device.link is None:
         device.link = (_link(device, device.gpu, link), index)
+    elif link and device.link and device.link[0].state == "slower" and device.later is None:
+        now = _link(device, device.gpu, link)
+        device.later = (now, index) if now.state == "full" else None
     elif _OFF_HEADER.match(line):
         device.gpu = device.gpu.model_copy(update={"off_bus": True})
 
@@ -190,8 +209,14 @@ def _observed(section: Section, devices: dict[str, _Device], bare: dict[AcsContr
         found = device.gpu or device.switch
         if found:
             yield section.observe(found, device.line)
-        if device.link:
+        if device.link and device.later:
+            idle, line = device.link
+            yield section.observe(idle.model_copy(update={"state": "slower-idle"}), line)
+            yield section.observe(*device.later)
+        elif device.link:
             yield section.observe(*device.link)
+        if device.window:
+            yield section.observe(*device.window)
         if device.acs:
             control, index = device.acs
             yield section.observe(

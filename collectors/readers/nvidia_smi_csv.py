@@ -5,8 +5,9 @@
     00000000:18:00.0, GPU-1f0c…, 0, 1, Yes, No
 
 Follows releases 340 to 610. Columns come from the header row, or from the query in the command or in a line before
-the rows. Of several rows on one GPU the last counts. Rows with another number of columns, or with values that
-can't be those of their columns, give nothing. Memory and names are read by gpu_memory_query.
+the rows. Of several rows on one GPU the last counts. Where no column names the GPU, rows of nothing but measures
+are taken, numbered in their order where the query is for all GPUs once. Rows with another number of columns, or
+with values that can't be those of their columns, give nothing. Memory and names are read by gpu_memory_query.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ _FORMS = {
     "pid": regex(r"\d{1,10}$"),
     "timestamp": regex(r"\d{4}/\d\d/\d\d \d\d:\d\d:\d\d"),
 }
+_MEASURE = regex(r"(?:\[?N/A\]?|\[[\w ]{1,30}\]|-?\d{1,9}(?:\.\d{1,4})?(?: [\w%/]{1,8})?)$")
+_AGAIN = regex(r"\s(?:-i|--id|-l|-lms|--loop|--loop-ms)\b|\||\bwatch\b")
 _IDENTITIES = ("pci.bus_id", "uuid", "index")
 _NAMES = frozenset({"process_name", "name"})
 _KNOWN = frozenset(
@@ -89,10 +92,13 @@ def read(section: Section) -> Iterator[Reading]:
 def _read_rows(section: Section) -> _Rows:
     rows = _Rows()
     columns = _columns_of(section.command or "")
+    numbered = bool(columns) and _AGAIN.search(section.command or "") is None
+    unnamed = 0
     for index, whole in enumerate(section.lines):
         line = whole[:_MOST_COLUMNS]
         if "--query-" in line:
-            columns = _columns_of(line)
+            columns, unnamed = _columns_of(line), 0
+            numbered = bool(columns) and _AGAIN.search(line) is None
             continue
         if "," not in line and len(columns) != 1:
             continue
@@ -101,6 +107,11 @@ def _read_rows(section: Section) -> _Rows:
             columns = tuple(canonical(cell.split(" ", 1)[0]) for cell in cells)
         elif columns and len(cells) == len(columns) and _fits(columns, cells):
             _enter(rows, columns, cells, index)
+        elif columns and len(cells) == len(columns) and _is_measured(columns, cells) and unnamed < _MOST_ROWS:
+            report = Report(unnamed if numbered else None)
+            report.values = {column: (cell, index) for column, cell in zip(columns, cells, strict=True)}
+            rows.gpus[columns, f"row {unnamed if numbered else 0}"] = report
+            unnamed += 1
         rows.is_cut = bool(columns) and 1 < len(cells) < len(columns)
     return rows
 
@@ -128,6 +139,14 @@ def _fits(columns: tuple[str, ...], cells: list[str]) -> bool:
             return False
         named = named or column in _IDENTITIES or (column == "pid" and not _NAMES.isdisjoint(columns))
     return named
+
+
+def _is_measured(columns: tuple[str, ...], cells: list[str]) -> bool:
+    """Whether no column names the GPU or a process, and those that measure something hold measures."""
+    if any(column in {*_IDENTITIES, "pid"} for column in columns):
+        return False
+    measured = [cell for column, cell in zip(columns, cells, strict=True) if column.startswith(_BY_UNITS)]
+    return len(measured) > 1 and all(_MEASURE.match(cell) for cell in measured)
 
 
 def _enter(rows: _Rows, columns: tuple[str, ...], cells: list[str], index: int) -> None:

@@ -18,8 +18,12 @@ from collectors.readers._lines import command_of
 from collectors.readers._regex import regex
 from kb.evidence import Observed, Reader, Reading, Section
 from kb.facts.fabric import NvlinkErrors, NvlinkLinks
+from kb.facts.gpu import Gpu
 
-_GPU = regex(r"\s{0,8}GPU (?P<index>\d{1,3}): .{1,100} \(UUID: (?P<uuid>GPU-[0-9a-f-]{8,60})\)\s*$")
+_GPU = regex(
+    r"\s{0,8}GPU (?P<index>\d{1,3}): (?P<name>\S.{1,99}) "
+    r"\(UUID: (?:(?P<uuid>GPU-[0-9a-f-]{8,60})|[^()]{1,60})\)\s*$"
+)
 _ACTIVE = regex(r"\s{1,16}Link (?P<link>\d{1,3}): (?P<speed>\d{1,5}(?:\.\d{1,4})?) GB/s\s*$")
 _INACTIVE = regex(r"\s{1,16}Link (?P<link>\d{1,3}): <inactive>\s*$", re.IGNORECASE)
 _ALL_INACTIVE = regex(
@@ -65,14 +69,19 @@ class _Gpu:
     index: int
     line: int
     uuid: str | None = None
+    name: str | None = None
     status: _Status | None = None
     errors: _Errors | None = None
 
 
 def read(section: Section) -> Iterator[Reading]:
-    """NvlinkLinks and NvlinkErrors of each GPU, of the last listing that has it."""
+    """Gpu, NvlinkLinks and NvlinkErrors of each GPU, of the last listing that has it."""
     gpus = _gpus(section)
     links = [one for gpu in gpus.values() for one in _links(section, gpu)]
+    for gpu in gpus.values():
+        if gpu.name and gpu.status:
+            named = Gpu(index=gpu.index, uuid=gpu.uuid, name=gpu.name, reported_by="nvidia-smi")
+            yield section.observe(named, gpu.status.first)
     errors = [one for gpu in gpus.values() for one in _errors(section, gpu)]
     yield from links
     yield from errors
@@ -97,8 +106,9 @@ def _gpus(section: Section) -> dict[int, _Gpu]:
         line = whole[:300]
         named = _named(line)
         if named:
-            number, uuid = named
+            number, uuid, name = named
             current = gpus.get(number) or _Gpu(number, index)
+            current.name = name or current.name
             current.line, current.uuid = index, uuid or current.uuid
             if len(gpus) < _MOST_GPUS:
                 gpus[number] = current
@@ -112,11 +122,12 @@ def _gpus(section: Section) -> dict[int, _Gpu]:
     return gpus
 
 
-def _named(line: str) -> tuple[int, str | None] | None:
+def _named(line: str) -> tuple[int, str | None, str | None] | None:
     if "GPU" not in line and "gpuId" not in line:
         return None
     match = _GPU.match(line) or _DCGM_GPU.match(line) or _DCGM_STATUS.match(line)
-    return (int(match["index"]), match.groupdict().get("uuid")) if match else None
+    said = match.groupdict() if match else {}
+    return (int(said["index"]), said.get("uuid"), said.get("name")) if said else None
 
 
 def _status(gpu: _Gpu, line: str, index: int) -> None:

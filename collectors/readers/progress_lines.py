@@ -36,6 +36,8 @@ _LINES: tuple[tuple[Activity, Point, str, str], ...] = (
     ("compile", "end", "fused kernels", r">>> done with compiling and loading fused kernels\."),
     ("compile", "begin", "TensorRT engine", r"Build TensorRT engine \S"),
     ("compile", "end", "TensorRT engine", r"Total time of building (?:all engines|\w[\w ]{0,40}): \d"),
+    ("compile", "begin", "XLA", r"\[Compiling module [\w.-]{1,120}\] Very slow compile\?"),
+    ("compile", "end", "XLA", r".{0,120}slow_operation_alarm\.cc:\d{1,5}\] The operation took \d"),
     ("capture", "begin", "cuda graph", r"Capture (?:[a-z]+ ){0,3}(?:cuda|CUDA) graph begin\."),
     ("capture", "end", "cuda graph", r"Capture (?:[a-z]+ ){0,3}(?:cuda|CUDA) graph end\."),
     ("capture", "go-on", "CUDA graphs", r"Run .{0,40}CUDA graph warmup for batch size"),
@@ -71,7 +73,7 @@ MARKERS = (
     *("DeepGEMM JIT ", "torch.compile", "Dynamo bytecode", "Compiling a graph for ", "flashinfer.jit: "),
     *("Autotuning process", "Triton autotuning", "AUTOTUNE ", "[aiter] ", "> compiling ", ">>> done with "),
     *("Build TensorRT engine", "Total time of building", "graph begin.", "graph end.", "Capturing cudagraphs"),
-    *("CUDA graph warmup for", "Cache size after"),
+    *("CUDA graph warmup for", "Cache size after", "Very slow compile?", "] The operation took "),
     *("Graph capturing finished", "as PyTorch extensions root", "extension module ", "Time to load "),
     *(
         "Waited on lock file",

@@ -2,6 +2,7 @@
 
     $ python -c "import torch; print(torch.__version__, torch.cuda.is_available())"
     2.3.0+cu118 True
+    PyTorch version: 2.6.0+cu124
     >>> torch.cuda.is_available()
 
 Follows PyTorch 1.0 to 2.14. Values are told by the order and the type of what was asked for; warnings between them
@@ -36,6 +37,14 @@ _NOISE = regex(r"\s|.{0,300}(?:Warning: |warnings\.warn)|\[[WEI]\d")
 _PROMPT = regex(r">>> (?:print\((?P<printed>.{1,300})\)|(?P<what>.{1,300}?))\s*$")
 _ON_GPU = regex(r"\btensor\(.{1,300}, device='cuda:\d{1,2}'\)")
 """A value that was computed on a GPU."""
+_COMPUTES = regex(r".{0,2000}(?:device ?= ?f?[\\\"']{1,2}cuda|\.cuda\(|\.to\(f?[\\\"']{1,2}cuda)")
+"""A command that makes or moves tensors on a GPU."""
+_RESULT = regex(r"[\[(]?[-\d][\d\s.,eE+\-()\[\]]{0,300}$|tensor\(|.{0,200}\btensor\([\d.\[]")
+_NAMED = regex(
+    r"(?:Python [\d.]{3,10} ?\| ?)?(?:Py)?[Tt]orch(?: version)?[:=]? {0,2}"
+    r"(?P<version>\d{1,2}\.\d{1,3}\.\d{1,3}\+cu\d{2,3})(?:\s*$| ?[|,(])"
+)
+"""A line of its own by which a script says what it runs on."""
 _PASTED = ('-c "import torch', "-c 'import torch")
 _MOST_LINES = 40
 _MOST_BELOW = 6
@@ -43,7 +52,7 @@ _MOST_BELOW = 6
 
 def read(section: Section) -> Iterator[Reading]:
     """TorchBuild of each command and of each interpreter session."""
-    found = [*_of_command(section), *_of_pasted_command(section), *_of_session(section)]
+    found = [*_of_command(section), *_of_pasted_command(section), *_of_session(section), *_named(section)]
     yield from found
     for observed in found:
         knows = isinstance(observed.fact, TorchBuild) and observed.fact.cpu_only is not None
@@ -56,6 +65,8 @@ def _of_command(section: Section) -> Iterator[Observed]:
         return
     asked = [match.lastgroup or "" for match in _EXPRESSION.finditer(command)]
     values, first, last = _matched(section.lines, asked)
+    if "cuda_available" not in asked and _COMPUTES.match(command) and _came_out(section.lines):
+        values.setdefault("cuda_available", "True")
     if values:
         yield section.observe(_build(values), first, last)
     elif "torch." in command:
@@ -65,6 +76,13 @@ def _of_command(section: Section) -> Iterator[Observed]:
                 return
             if line.startswith("Traceback "):
                 return
+
+
+def _came_out(lines: Sequence[str]) -> bool:
+    """Whether what was printed ends with numbers, and nothing failed."""
+    printed = [line[:400].strip() for line in lines[:_MOST_LINES] if line.strip() and not _NOISE.match(line[:400])]
+    failed = any("Error" in line or line.startswith("Traceback ") for line in lines[:_MOST_LINES])
+    return bool(printed) and not failed and _RESULT.match(printed[-1]) is not None
 
 
 def _of_pasted_command(section: Section) -> Iterator[Observed]:
@@ -104,8 +122,9 @@ def _of_session(section: Section) -> Iterator[Observed]:
     first = last = 0
     for index, line in section.matching(">>> "):
         prompt = _PROMPT.match(line[:400])
-        asked = _EXPRESSION.fullmatch((prompt["printed"] or prompt["what"]).strip()) if prompt else None
-        if asked is None:
+        what = (prompt["printed"] or prompt["what"]).strip() if prompt else ""
+        asked = _EXPRESSION.match(what)
+        if asked is None or what[asked.end() :].lstrip()[:1] not in {"", ","}:
             continue
         name = asked.lastgroup or ""
         for after in range(index + 1, min(index + 6, len(section.lines))):
@@ -119,6 +138,15 @@ def _of_session(section: Section) -> Iterator[Observed]:
                 break
     if values:
         yield section.observe(_build(values), first, last)
+
+
+def _named(section: Section) -> Iterator[Observed]:
+    """The version that a script prints on a line of its own."""
+    for index, line in section.matching("orch"):
+        match = _NAMED.match(line[:200])
+        if match:
+            yield section.observe(_build({"version": match["version"]}), index)
+            return
 
 
 def _build(values: dict[str, str]) -> TorchBuild:
@@ -158,6 +186,6 @@ def _nccl(text: str) -> str:
 READER = Reader(
     "torch-prints",
     read,
-    markers=(">>> torch.", ">>> print(torch.", *_PASTED),
+    markers=(">>> torch.", ">>> print(torch.", "torch 2.", "Torch 2.", "orch version: ", "torch: 2.", *_PASTED),
     commands=("python", "srun ", "docker ", "kubectl exec", "/opt/conda/bin/python", "podman "),
 )

@@ -193,7 +193,7 @@ class GpuBar(Fact):
     """256 without resizable BAR."""
     covers_memory: bool | None = None
     """It is at least as large as the memory."""
-    reported_by: Literal["nvidia-smi", "sysfs"] = "nvidia-smi"
+    reported_by: Literal["nvidia-smi", "sysfs", "lspci"] = "nvidia-smi"
 
 
 class GpuFabric(Fact):

@@ -85,7 +85,7 @@ class NvlinkTrouble(GpuTroubleFact):
     inspect: str | None = None
     """What NVIDIA's catalogue would have looked into: `link`, `peer`, `software`, `support`."""
     down: bool = False
-    """Some, not all, of its links are inactive."""
+    """Some, not all, of its links are inactive; or all, of a module whose neighbours have theirs."""
     others_full: bool = False
     """While all links of other GPUs are active."""
     one_bridge: bool = False

@@ -171,3 +171,15 @@ class NcclPairFailure(Fact):
     dst: int
     step: Literal["import", "launch", "setup", "buffer", "topology"]
     reason: str | None = None
+
+
+class OneRankLine(Fact):
+    """A line on NCCL's version that one rank prints, while others that do not are at work."""
+
+    kind: ClassVar[str] = "one_rank_line"
+
+    by: str
+    """Who prints it."""
+    others: str
+    """Who is there all the same, in words."""
+    ranks: int | None = None

@@ -51,7 +51,7 @@ class PcieLinkEvent(Fact):
 
 
 class PcieBridge(Fact):
-    """Which buses lie behind a PCI bridge, as the kernel logs at boot."""
+    """Which buses lie behind a PCI bridge, as the kernel logs at boot and `lspci -t` draws."""
 
     kind: ClassVar[str] = "pcie_bridge"
 

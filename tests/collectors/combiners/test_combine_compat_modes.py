@@ -33,3 +33,23 @@ def test_a_newer_library_before_the_drivers_own(found: ResolvedLibrary, modes: l
 def test_a_newer_runtime_of_the_same_major_release(torch: str | None, modes: list[str]) -> None:
     smi = NvidiaSmi(tool_version="535.183.01", driver_version="535.183.01", cuda_version="12.2")
     assert [one.mode for one in combined(CudaCompatMode, smi, TorchBuild(cuda=torch))] == modes
+
+
+@pytest.mark.parametrize(
+    ("cuda", "torch", "modes"),
+    [
+        ("12.8", None, ["forward"]),
+        ("12.2", None, []),
+        ("12.2", TorchBuild(cuda="13.0", cuda_available=True), ["forward"]),
+        ("12.2", TorchBuild(cuda="13.0"), []),
+        ("12.2", TorchBuild(cuda="13.0", cuda_available=False), []),
+        ("12.2", TorchBuild(cuda="12.9", cuda_available=True), ["minor-version"]),
+    ],
+)
+def test_a_cuda_that_the_drivers_own_library_cannot_offer(
+    cuda: str, torch: TorchBuild | None, modes: list[str]
+) -> None:
+    module = KernelModule(version="535.183.01", reported_by="procfs")
+    smi = NvidiaSmi(tool_version="535.183.01", driver_version="535.183.01", cuda_version=cuda)
+    facts = [module, smi, *([torch] if torch else [])]
+    assert [one.mode for one in combined(CudaCompatMode, *facts)] == modes

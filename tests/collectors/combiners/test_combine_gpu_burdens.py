@@ -153,3 +153,23 @@ SOUND = {
 def test_a_sound_link(facts: list[Fact]):
     """None of these degrades it."""
     assert combined(DegradedLink, *facts) == []
+
+
+@pytest.mark.parametrize(
+    ("power", "found"),
+    [
+        (GpuPower(index=0, limit="lowered", at_limit=True, draw_w=149, limit_w=150, default_limit_w=300), [True]),
+        (GpuPower(index=0, limit="lowered", at_limit=True, draw_w=279, limit_w=280, default_limit_w=300), [False]),
+        (GpuPower(index=0, limit="lowered", at_limit=False, draw_w=90, limit_w=150, default_limit_w=300), []),
+        (GpuPower(index=0, limit="default", at_limit=True, draw_w=299, limit_w=300, default_limit_w=300), []),
+    ],
+)
+def test_a_lowered_limit_that_is_reached(power: GpuPower, found: list[bool]) -> None:
+    assert [one.far_below for one in combined(HeldDownGpu, power)] == found
+
+
+@pytest.mark.parametrize(("gpus", "names"), [([GPU], [f"GPU {GPU}"]), ([GPU, OTHER], ["GPU number 0"])])
+def test_a_link_by_number_is_that_of_the_only_gpu(gpus: list[str], names: list[str]) -> None:
+    link = GpuPcieLink(index=0, state="narrower", lanes=8, lanes_max=16)
+    found = combined(DegradedLink, link, *[Gpu(bdf=bdf, reported_by="lspci") for bdf in gpus])
+    assert [one.name for one in found] == names

@@ -239,3 +239,18 @@ def test_a_micro_controller_that_halted_first_silences_the_firmware():
 
     assert [one.halted_before for one in combined(GspTrouble, *halted)] == [True]
     assert [one.halted_before for one in combined(GspTrouble, *silent)] == [False]
+
+
+@pytest.mark.parametrize(
+    ("name", "other", "links"),
+    [
+        ("NVIDIA H200", "all-active", ["all"]),
+        ("NVIDIA H200", "all-inactive", []),
+        ("NVIDIA A100 80GB PCIe", "all-active", []),
+    ],
+)
+def test_all_links_of_one_module_are_down(name: str, other: str, links: list[str]) -> None:
+    gpus = [Gpu(index=index, name=name) for index in (0, 1)]
+    states = [NvlinkLinks(index=0, state="all-inactive", links=18, active=0)]
+    states.append(NvlinkLinks.model_validate({"index": 1, "state": other, "links": 18, "active": 18}))
+    assert [one.links for one in combined(NvlinkTrouble, *gpus, *states)] == links

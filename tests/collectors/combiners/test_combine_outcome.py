@@ -8,6 +8,7 @@ from combining import at, combined
 from kb.facts.framework import ProcessError, ProcessExit, StartMilestone
 from kb.facts.launch import RunEnd, RunOutcome
 from kb.facts.problems import FrameworkError
+from kb.facts.progress import Progress
 
 
 def passed(milestone: str, line: int, framework: str = "vllm", path: str = "a.txt"):
@@ -70,3 +71,11 @@ def test_the_first_error_at_first_hand_is_named():
     (one,) = combined(RunOutcome, passed("weights-begin", 5), error(6, **DEAD), error(7, text="out of memory"))
 
     assert one.error == "RuntimeError: out of memory"
+
+
+@pytest.mark.parametrize(("line", "outcome"), [(30, "unfinished"), (10, "failed")])
+def test_a_silent_worker_whose_work_goes_on_has_not_failed(line: int, outcome: str) -> None:
+    silent = error(20, error="vLLM worker silent", consequence=True, **{"class": "timeout"})
+    work = at(Progress(activity="capture", what="graphs", state="advancing"), "a.txt", line)
+    found = combined(RunOutcome, passed("weights-end", 5), silent, work)
+    assert [one.outcome for one in found] == [outcome]

@@ -1,0 +1,101 @@
+"""Steps of a training that a script of its own prints, and that it got to its end.
+
+    step   200 | loss 3.1120 | tokens/s 401223
+    Epoch: [1][ 40/5005]  Time 0.211  Loss 4.8123e+00
+    100 images/sec: 427.7 +/- 0.3 (jitter = 1.9) 7.644
+    total images/sec: 854.92
+
+Follows the examples of PyTorch, torchvision, Horovod, nanoGPT and tf_cnn_benchmarks, and what scripts print alike:
+a counter and a measure. Only counters that rise on two lines or more count, of the last run; a word like `done`
+counts where steps came before it and nothing that looks like an error came after them. Prose gives nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from collectors.readers._regex import regex
+from collectors.readers.launcher_prefixes import after_progress, without_launcher, without_stamp
+from collectors.readers.run_start import RUN_MARKERS, last_run
+from kb.evidence import Reader, Reading, Section
+from kb.facts.launch import RunEnd
+from kb.facts.progress import Progress
+
+_COUNTER = r"\[?(?:[Tt]rain(?:ing)?:? )?(?:[Ee]poch|EPOCH|[Ss]tep|[Ii]ter(?:ation)?|[Bb]atch)\b[ #:=\[]{0,6}"
+_UNIT = (
+    r"(?:(?:it|iter|img|image|sample|token|tok|example|sequence)s?(?:/s\b|/sec\b|_per_sec)"
+    r"|(?:ms|sec|s)/(?:it|step|iter)\b)"
+)
+_MEASURE = rf"(?:\b[Ll]oss\b[\"':= |]{{1,6}}-?\d|\d ?{_UNIT}|\b{_UNIT}[\"':= |]{{1,6}}\d)"
+_STEP = regex(
+    rf"{_COUNTER}(?P<first>\d{{1,9}})(?:[ /\]\[:,]{{0,8}}(?P<second>\d{{1,9}}))?"
+    r"(?:[ /\]\[:,]{0,4}\d{1,9})?"
+    rf"\b.{{0,160}}{_MEASURE}"
+)
+_INNER = regex(rf"{_COUNTER}(?P<outer>\d{{1,9}})[ ,:|]{{1,4}}{_COUNTER}(?P<inner>\d{{1,9}})\b.{{0,160}}{_MEASURE}")
+_BENCHMARK = regex(r"(?P<first>\d{1,9})\s{1,4}images/sec: [\d.]{1,12}\b")
+_MARKERS = ("loss", "Loss", "/sec", "/s", "_per_sec", "/it", "/step", "/iter")
+_ENDS = (
+    *("total images/sec: ", "Total img/sec on ", "raining complete", "raining finished", "inished training"),
+    *("raining done", "raining is done", "one training", "done in ", "Done in ", "one.", "inished in "),
+)
+_END = regex(
+    r"(?:total images/sec: \d|Total img/sec on \d|[\w ]{0,20}\b[Tt]raining (?:is |has )?(?:complete|finished|done)"
+    r"|(?:[Ff]inished|[Dd]one) training\b"
+    r"|(?:[Dd]one|[Ff]inished) in \d[\d:.]{0,12} ?(?:s|sec|seconds|min|h)?\b|(?:[Aa]ll )?[Dd]one[.!]?\s*$)"
+)
+_BAD = ("Error", "ERROR", "Traceback", "rror:", "FATAL", "Killed", "Aborted", "imeout")
+_LEAST = 2
+
+
+def read(section: Section) -> Iterator[Reading]:
+    """Progress of one training, and RunEnd where it got to its end."""
+    counters: list[tuple[int, int]] = []
+    lines: list[int] = []
+    for index, line in section.matching(*_MARKERS):
+        counter = _counter(_bare(line))
+        if counter is None or (counters and counter == counters[-1]):
+            continue
+        if counters and counter < counters[-1]:
+            counters, lines = [], []
+        counters.append(counter)
+        lines.append(index)
+    if len(counters) < _LEAST or lines[-1] < last_run(section):
+        return
+    end = _end(section, lines[-1])
+    done = ".".join(str(part) for part in counters[-1] if part >= 0)
+    fact = Progress(activity="train", what="step", done=done, state="advancing" if end is None else "finished")
+    yield section.observe(fact, lines[-1])
+    if end is not None:
+        yield section.observe(RunEnd(end="finished", said_by="training"), end)
+
+
+def _bare(line: str) -> str:
+    return without_stamp(without_launcher(after_progress(line[:4000])).text).text[:600].lstrip()
+
+
+def _counter(text: str) -> tuple[int, int] | None:
+    inner = _INNER.match(text)
+    if inner:
+        return int(inner["outer"]), int(inner["inner"])
+    step = _STEP.match(text)
+    if step:
+        return int(step["first"]), int(step["second"] or -1)
+    benchmark = _BENCHMARK.match(text)
+    return (int(benchmark["first"]), -1) if benchmark else None
+
+
+def _end(section: Section, after: int) -> int | None:
+    """The line that says that the work is done, where it is the last word."""
+    if any(index > after for index, _ in section.matching(*_BAD)):
+        return None
+    ends = [index for index, line in section.matching(*_ENDS) if index > after and _END.match(_bare(line))]
+    return ends[-1] if ends else None
+
+
+READER = Reader(
+    "training-steps",
+    read,
+    markers=(*("loss", "Loss"), "images/sec", "img/sec", "it/s", "tokens/s", "samples/s"),
+    lines=(*_MARKERS, *_ENDS, *_BAD, *RUN_MARKERS),
+)
