@@ -33,6 +33,12 @@ _USER = regex(r" (?:-u|--user)[ =]\"?(?P<user>[\w.-]{1,40})")
 _NAMESPACE = regex(r" --userns[ =]keep-id\b| --group-add[ =]keep-groups\b")
 _LISTED = regex(r"GPU \d{1,2}: .{3,80} \(UUID: ")
 _TABLE = regex(r"\|?\s{0,4}NVIDIA-SMI \d{3}[\d.]{0,12}\s")
+_ASKS = regex(r".{0,600}nvidia-smi .{0,200}--query-gpu[= ]")
+_ANSWERED = regex(
+    r"(?:[^,]{1,60}, ?){0,8}"
+    r"(?:(?:NVIDIA|Tesla|Quadro|GeForce|TITAN|GRID) \S.{0,200}|\d{3}\.\d{2,3}(?:\.\d{2})?\s*$)"
+)
+"""A row of what was asked for: the name of a GPU, or the release of the driver."""
 _NO_LIBRARY = regex(r".{0,200}(?:nvidia-smi\"?: (?:executable file )?(?:command )?not found|libnvidia-ml\.so)")
 _START = regex(r".{0,200}(?:Error response from daemon|OCI runtime|nvidia-container-cli(?:\.real)?: |^Error: )")
 _PLAIN = regex(
@@ -109,6 +115,8 @@ def _user(rest: str) -> _User:
 
 def _outcome(section: Section, start: int) -> tuple[ToolOutcome, int] | None:
     """What the first lines of the output say, up to the next command, and which of them."""
+    command = section.lines[start - 1] if start else section.command or ""
+    asks = _ASKS.match(command[:MOST_COLUMNS]) is not None
     for index in range(start, min(start + _MOST_LINES, len(section.lines))):
         line = section.lines[index][:MOST_COLUMNS]
         if _PLAIN.match(line):
@@ -116,7 +124,7 @@ def _outcome(section: Section, start: int) -> tuple[ToolOutcome, int] | None:
         problem = said_by(line)
         if problem is not None:
             return problem, index
-        if _LISTED.match(line) or _TABLE.match(line):
+        if _LISTED.match(line) or _TABLE.match(line) or (asks and _ANSWERED.match(line)):
             return "works", index
         if _START.match(line):
             return "not-started", index
