@@ -4,7 +4,7 @@
     Failed to initialize NVML: Unknown Error
     $ docker run --rm --gpus all -u 1000 ubuntu nvidia-smi -L
 
-Follows nvidia-smi on the host and in docker, podman, nerdctl, nvidia-docker, kubectl exec and Singularity. One
+Follows nvidia-smi on the host and in docker, podman, nerdctl, nvidia-docker, kubectl, LXC and Singularity. One
 place that works beside one that does not is what tells a container from its host. A command without output, or
 with one that shows neither GPUs nor an error, gives nothing.
 """
@@ -28,6 +28,11 @@ _ENGINE = regex(
     r"(?P<verb>run|exec|start)(?P<rest> .{1,2000})"
 )
 _KUBECTL = regex(r"(?:kubectl|oc)(?: \S{1,120}){0,6} exec (?P<rest>.{1,1000}?) -- ")
+_LXC = regex(
+    r"(?:pct exec \d{1,9}|(?:lxc|incus) exec \S{1,100}|lxc-attach (?:-n |--name[= ])?\S{1,100}"
+    r"|crictl exec (?:-\S{1,20} ){0,3}\S{1,100}) "
+    r"(?:-- )?"
+)
 _HPC = regex(r"(?:singularity|apptainer)(?: -\S{1,20}){0,3} (?:exec|run) (?P<rest>.{1,1000})")
 _USER = regex(r" (?:-u|--user)[ =]\"?(?P<user>[\w.-]{1,40})")
 _NAMESPACE = regex(r" --userns[ =]keep-id\b| --group-add[ =]keep-groups\b")
@@ -102,6 +107,9 @@ def _place(command: str) -> tuple[ToolPlace, _User, bool] | None:
     kubectl = _KUBECTL.match(command)
     if kubectl is not None:
         return ("old-container", "default", False) if _TOOL.match(command[kubectl.end() :]) else None
+    lxc = _LXC.match(command)
+    if lxc is not None:
+        return ("old-container", "default", False) if _TOOL.match(command[lxc.end() :]) else None
     hpc = _HPC.match(command)
     return ("new-container", "default", False) if hpc is not None and _TOOL.search(hpc["rest"]) else None
 
@@ -142,7 +150,7 @@ READER = Reader(
         for sudo in ("", "sudo ", "time ")
         for program in (
             *("nvidia-smi", "docker ", "podman ", "nerdctl ", "nvidia-docker ", "kubectl ", "oc ", "singularity "),
-            "apptainer ",
+            *("apptainer ", "pct exec ", "lxc exec ", "incus exec ", "lxc-attach ", "crictl exec "),
         )
     ),
 )

@@ -71,7 +71,8 @@ class _Node:
 
 def read(section: Section) -> Iterator[Reading]:
     """KubeNode for each node. One that registers no GPU has none, where the part that would show it is there."""
-    nodes = [*_described(section), *_from_yaml(section)] or [*_searched(section), *_asked(section), *_cut(section)]
+    nodes = [*_described(section), *_from_yaml(section)] or list(_asked(section))
+    nodes = nodes or list(_searched(section)) or list(_cut(section))
     table = list(_table(section))
     for node in (nodes or table)[:_MOST_NODES]:
         yield section.observe(_fact(node), node.first, node.last)

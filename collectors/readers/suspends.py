@@ -45,8 +45,11 @@ _SIGNS = (
     _Form(regex(r"PM: (?:hibernation: )?Image restored successfully"), "hibernate", by_kernel=True),
     _Form(regex(r"PM: (?:suspend: )?[Rr]esume of devices complete after"), "suspend", by_kernel=True),
     _Form(regex(r"PM: Finishing wakeup\."), "suspend", by_kernel=True),
+    _Form(regex(r"systemd\[1\]: (?:Finished|Started)\b.{0,40}? Suspend\."), "suspend", by_kernel=False),
+    _Form(regex(r"systemd\[1\]: (?:Finished|Started)\b.{0,40}? Hibernate\."), "hibernate", by_kernel=False),
+    _Form(regex(r"systemd\[1\]: Finished\b.{0,40}? NVIDIA system resume actions"), "suspend", by_kernel=False),
 )
-"""What kernels say on the way out of a sleep: all there is before Linux 4.4, and what a search may have left."""
+"""What kernels and units say on the way out of a sleep: all before Linux 4.4, and what a search may leave."""
 _SLEEP = r"(?:suspend(?:ed|ing|s)?|suspension|hibernat\w{1,4}|standby|sleep mode)\b"
 _AFTER = regex(rf"\b(?:after|since|following|upon)\s(?:[\w'/-]{{1,20}}\s){{0,5}}?{_SLEEP}", re.IGNORECASE)
 _WOKEN = regex(
@@ -62,6 +65,7 @@ _OTHER = regex(r"checkpoint|training run|subscription|thread|\bjob\b|container|s
 _PROSE = regex(r"[>*\s#-]{0,8}[A-Za-z\"'(].{10,}$")
 _KERNEL_MARKERS = (
     *("PM: suspend exit", "hibernation exit", "returned from sleep", "Waking up from system sleep"),
+    *(" Suspend.", " Hibernate.", "NVIDIA system resume actions"),
     *("PM: Finishing wakeup", "esume of devices complete", "Image restored successfully"),
 )
 _TOLD_MARKERS = ("suspend", "Suspend", "hibernat", "Hibernat", "standby", "sleep")
@@ -73,20 +77,22 @@ def read(section: Section) -> Iterator[Reading]:
     log = KernelLog(section)
     sums: Sums[tuple[_State, bool]] = Sums(log)
     signs: Sums[tuple[_State, bool]] = Sums(log)
-    first: dict[_State, _Form] = {}
+    first: dict[tuple[_State, bool], _Form] = {}
     for line in log.lines(*_KERNEL_MARKERS, "System resumed."):
         for form in (*_FORMS, *_SIGNS):
             match = form.pattern.search(line.text)
             if not match or (form.by_kernel and not line.by_kernel(match.start())):
                 continue
+            key = (form.state, form.by_kernel)
             if form not in _SIGNS:
-                sums.add((form.state, form.by_kernel), line, match.start())
-            elif first.setdefault(form.state, form) is form:  # one of the lines of each sleep
-                signs.add((form.state, True), line, match.start())
+                sums.add(key, line, match.start())
+            elif first.setdefault(key, form) is form:  # one of the lines of each sleep
+                signs.add(key, line, match.start())
             break
-    ended = {state for (state, by_kernel), _ in sums if by_kernel}
+    ended = {key for key, _ in sums}
+    untold = [(key, sum_) for key, sum_ in signs if key not in ended]
     found = False
-    for (state, by_kernel), sum_ in (*sums, *((key, sum_) for key, sum_ in signs if key[0] not in ended)):
+    for (state, by_kernel), sum_ in (*sums, *untold):
         found = True
         fact = SystemSuspend(
             state=state,
