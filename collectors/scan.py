@@ -25,6 +25,8 @@ PROMPT = re.compile(
     r"""
     (?:\([\w.-]{1,40}\)\s)?                                   # a Python environment
     (?: \$\s
+      | ~[\w./+-]{0,200}[$#]\s                                  # ~/dir$
+      | ➜\s{1,2}\S{1,100}\s(?:git:\(\S{1,80}\)\s)?(?:✗\s)?       # oh-my-zsh
       | [\w.-]{1,64}@[\w.-]{1,64}(?![\w.-])[:\s]?[^\s$#]{0,200}\s?[$#]\s   # user@host:dir$
       | \[[\w.-]{1,64}@[\w.-]{1,64}\s[^\]]{0,200}\][$#]\s       # [user@host dir]#
       | (?:Singularity|Apptainer)(?:\s[^\s>]{1,100}:[^\s>]{0,200})?>\s
@@ -39,7 +41,7 @@ PROMPT = re.compile(
     """,
     re.VERBOSE,
 )
-_FIRST = frozenset("$#[(SAbds")
+_FIRST = frozenset("$#[(SAbds~➜")
 """With what a prompt without the name of a user begins."""
 COMMENT = re.compile(r"\s+#\s.*$")
 """What somebody noted behind a command."""

@@ -16,6 +16,9 @@ NONE = frozenset(("-1", "none", "void", "nodevfiles", "null", "no"))
 MOST_VALUES = 64
 
 _NUMBER = re.compile(r"\d{1,4}$")
+_READABLE = re.compile(r"(?:\d|GPU-|MIG-|all$)")
+_SCHEDULERS = re.compile(r"no-gpu-has-", re.IGNORECASE)
+"""What stands for no device by itself, and is judged where the container does not start."""
 _UUID = re.compile(r"GPU-[0-9a-f]{4}[0-9a-f-]{0,40}$")
 
 
@@ -68,6 +71,8 @@ def _problem(name: str, value: str, names: list[str], devices: int | None, uuids
         return "none"  # as the runtime itself leaves it where it gives devices by CDI
     if value.lower() in NONE or names[0] == "-1":
         return "hides-all"
+    if name == "CUDA_VISIBLE_DEVICES" and not _READABLE.match(names[0]):
+        return "none" if _SCHEDULERS.match(value) else "not-a-device"
     if len(set(names)) < len(names) and name == "CUDA_VISIBLE_DEVICES":
         return "repeats"
     if devices is not None and devices < len(names):

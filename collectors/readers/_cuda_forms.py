@@ -95,6 +95,7 @@ _OF_CHECKS: tuple[_Form, ...] = (
         None,
         rf"(?:{_RAISED}|.{{0,120}}: )?(?:cuda|cu)[A-Z]\w{{3,60}}(?:\(\))? failed(?: with error)?: {_KNOWN_TEXT}",
     ),
+    (False, None, rf"(?:cuda|cu)[A-Z]\w{{3,60}}(?:\(\))?: {_KNOWN_TEXT}(?: \({_NUMBER}\))?\s*$"),
     (False, None, rf"GPU ?assert: {_KNOWN_TEXT}"),
     (False, None, rf"(?:{_RAISED}|.{{0,40}}: )?Error \({_PLACE}\): {_KNOWN_TEXT}"),  # gpu-burn
     (False, None, rf"(?:Fatal )?CUDA error at {_PLACE} ?: .{{0,200}}: (?P<name>cudaError[A-Z]\w{{2,60}})\s*$"),
@@ -145,6 +146,7 @@ MARKERS = (
     *("CUDA_ERROR_", "Cu failure: ", "call to cuInit", "CUDA failure ", "cudaGetDeviceProperties returned"),
     *("): system not yet init", "): operation not ", "): unknown error", "): invalid ", "): initialization err"),
     *("cuInit(0)", "cuInit returned", "cuInit failed", "cuInit error", "): no CUDA-capable", "): out of memory"),
+    *(": operation not supported", ": operation not permitted", ": no CUDA-capable device is detected"),
     *(" failed: operation not", " failed: invalid ", " failed: system not", "GPUassert: ", "GPU assert: "),
     *("library init failure", "library failed to get device context"),
     *("CUDART error: ", "ggml_cuda_init: failed", "Couldn't init CUDA"),

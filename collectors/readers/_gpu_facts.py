@@ -59,6 +59,7 @@ def modes(report: Report, values: Values) -> Fact | None:
     compute |= {"exclusive thread": "exclusive-thread"}
     virtual = {"none": "none", "pass-through": "pass-through", "vgpu": "vgpu"}
     virtual |= {"host vgpu": "host-vgpu", "host vsga": "host-vsga"}
+    licence = (values.text("license_status") or "").lower()
     fact = GpuModes(
         **report.named(),
         persistence=values.flag("persistence_mode"),
@@ -69,6 +70,7 @@ def modes(report: Report, values: Values) -> Fact | None:
         ecc_pending=values.flag("ecc.mode.pending"),
         addressing=values.one_of("addressing_mode", ("none", "hmm", "ats")),
         virtualisation=cast("Literal['none']", virtual.get((values.text("virtualization_mode") or "").lower())),
+        licensed=None if licence in {"", "n/a"} else not licence.startswith(("unlicensed", "expired")),
     )
     return fact if _tells(fact) else None
 

@@ -46,6 +46,8 @@ _SIMPLE = {
     "gpu uuid": "uuid",
     "vbios version": "vbios_version",
     "gpu virtualization mode/virtualization mode": "virtualization_mode",
+    "vgpu software licensed product/license status": "license_status",
+    "grid licensed product/license status": "license_status",
     "gpu reset status/reset required": "reset_status.reset_required",
     "gpu reset status/drain and reset recommended": "reset_status.drain_and_reset_recommended",
     "gpu recovery action": "gpu_recovery_action",

@@ -79,8 +79,8 @@ _OF_CLI: tuple[tuple[StartProblem, str], ...] = (
         rf"(?P<detail>.{{0,200}}?(?:cgroup|device rules|devices\.allow|bpf_prog).{{0,120}}?){_END}",
     ),
     ("permission", _CLI + rf"(?P<detail>(?:permission|privilege|user) error: .{{3,100}}?){_END}"),
-    ("mount", _CLI + rf"(?P<detail>mount error: .{{3,160}}?){_END}"),
-    ("other", _CLI + rf"(?P<detail>\w{{3,20}} error: .{{3,100}}?){_END}"),
+    ("mount", _CLI + rf"(?P<detail>mount error: .{{3,400}}?){_END}"),
+    ("other", _CLI + rf"(?P<detail>\w{{3,20}} error: .{{3,300}}?){_END}"),
 )
 _OF_CDI: tuple[tuple[StartProblem, str], ...] = (
     ("cdi-unresolvable", r"unresolvable CDI devices? (?P<detail>[\w./=,-]{3,120})"),

@@ -4,8 +4,8 @@
     'nvidia.com/gpu' device marked unhealthy: GPU-31c8d0bb-8f52-4a11-9d80-52c6f9a7a001
     Registered device plugin for 'nvidia.com/gpu' with Kubelet
 
-Follows NVIDIA/k8s-device-plugin 1.0-beta and 0.7 to 0.18: a device that is marked stays so until the plugin starts
-anew. Lines that don't fit give nothing.
+Follows NVIDIA/k8s-device-plugin 1.0-beta (`on GPU=` before 1.12) and 0.7 to 0.18: a device that is marked stays so
+until the plugin starts anew. Lines that don't fit give nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kb.evidence import Reader, Reading, Section
 from kb.facts.kubernetes import DeviceHealth
 
 _DEVICE = r"(?P<device>(?:GPU|MIG)-[\w-]{8,60})"
-_XID = regex(rf"XidCriticalError: Xid=(?P<xid>\d{{1,4}}) on Device=(?:.{{0,60}}?){_DEVICE}")
+_XID = regex(rf"XidCriticalError: Xid=(?P<xid>\d{{1,4}}) on (?:Device|GPU)=(?:.{{0,60}}?){_DEVICE}")
 _MARKED = regex(
     rf"(?:'(?:nvidia\.com/)?[\w.-]{{1,60}}' )?device marked (?P<state>un)?healthy: (?:.{{0,60}}?){_DEVICE}"
 )

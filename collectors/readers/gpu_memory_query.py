@@ -214,11 +214,12 @@ def _gpus(section: Section, query: _Query) -> Iterator[Observed]:
             yield section.observe(gpu, index)
 
 
-def _driver(section: Section, query: _Query) -> Iterator[Observed]:
+def _driver(section: Section, query: _Query) -> Iterator[Reading]:
     for index, cells in query.rows.values():
         release = cells.get("driver_version", "")
         if _RELEASE.match(release):
             yield section.observe(NvidiaSmi(driver_version=release), index)
+            yield section.looked(NvidiaSmi)
             return
 
 

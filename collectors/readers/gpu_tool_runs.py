@@ -4,7 +4,7 @@
     Failed to initialize NVML: Unknown Error
     $ docker run --rm --gpus all -u 1000 ubuntu nvidia-smi -L
 
-Follows nvidia-smi on the host and in docker, podman, nerdctl, nvidia-docker, kubectl exec and Singularity. One
+Follows nvidia-smi on the host and in docker, podman, nerdctl, nvidia-docker, kubectl, LXC and Singularity. One
 place that works beside one that does not is what tells a container from its host. A command without output, or
 with one that shows neither GPUs nor an error, gives nothing.
 """
@@ -28,11 +28,22 @@ _ENGINE = regex(
     r"(?P<verb>run|exec|start)(?P<rest> .{1,2000})"
 )
 _KUBECTL = regex(r"(?:kubectl|oc)(?: \S{1,120}){0,6} exec (?P<rest>.{1,1000}?) -- ")
+_LXC = regex(
+    r"(?:pct exec \d{1,9}|(?:lxc|incus) exec \S{1,100}|lxc-attach (?:-n |--name[= ])?\S{1,100}"
+    r"|crictl exec (?:-\S{1,20} ){0,3}\S{1,100}) "
+    r"(?:-- )?"
+)
 _HPC = regex(r"(?:singularity|apptainer)(?: -\S{1,20}){0,3} (?:exec|run) (?P<rest>.{1,1000})")
 _USER = regex(r" (?:-u|--user)[ =]\"?(?P<user>[\w.-]{1,40})")
 _NAMESPACE = regex(r" --userns[ =]keep-id\b| --group-add[ =]keep-groups\b")
 _LISTED = regex(r"GPU \d{1,2}: .{3,80} \(UUID: ")
 _TABLE = regex(r"\|?\s{0,4}NVIDIA-SMI \d{3}[\d.]{0,12}\s")
+_ASKS = regex(r".{0,600}nvidia-smi .{0,200}--query-gpu[= ]")
+_ANSWERED = regex(
+    r"(?:[^,]{1,60}, ?){0,8}"
+    r"(?:(?:NVIDIA|Tesla|Quadro|GeForce|TITAN|GRID) \S.{0,200}|\d{3}\.\d{2,3}(?:\.\d{2})?\s*$)"
+)
+"""A row of what was asked for: the name of a GPU, or the release of the driver."""
 _NO_LIBRARY = regex(r".{0,200}(?:nvidia-smi\"?: (?:executable file )?(?:command )?not found|libnvidia-ml\.so)")
 _START = regex(r".{0,200}(?:Error response from daemon|OCI runtime|nvidia-container-cli(?:\.real)?: |^Error: )")
 _PLAIN = regex(
@@ -96,6 +107,9 @@ def _place(command: str) -> tuple[ToolPlace, _User, bool] | None:
     kubectl = _KUBECTL.match(command)
     if kubectl is not None:
         return ("old-container", "default", False) if _TOOL.match(command[kubectl.end() :]) else None
+    lxc = _LXC.match(command)
+    if lxc is not None:
+        return ("old-container", "default", False) if _TOOL.match(command[lxc.end() :]) else None
     hpc = _HPC.match(command)
     return ("new-container", "default", False) if hpc is not None and _TOOL.search(hpc["rest"]) else None
 
@@ -109,6 +123,8 @@ def _user(rest: str) -> _User:
 
 def _outcome(section: Section, start: int) -> tuple[ToolOutcome, int] | None:
     """What the first lines of the output say, up to the next command, and which of them."""
+    command = section.lines[start - 1] if start else section.command or ""
+    asks = _ASKS.match(command[:MOST_COLUMNS]) is not None
     for index in range(start, min(start + _MOST_LINES, len(section.lines))):
         line = section.lines[index][:MOST_COLUMNS]
         if _PLAIN.match(line):
@@ -116,7 +132,7 @@ def _outcome(section: Section, start: int) -> tuple[ToolOutcome, int] | None:
         problem = said_by(line)
         if problem is not None:
             return problem, index
-        if _LISTED.match(line) or _TABLE.match(line):
+        if _LISTED.match(line) or _TABLE.match(line) or (asks and _ANSWERED.match(line)):
             return "works", index
         if _START.match(line):
             return "not-started", index
@@ -134,7 +150,7 @@ READER = Reader(
         for sudo in ("", "sudo ", "time ")
         for program in (
             *("nvidia-smi", "docker ", "podman ", "nerdctl ", "nvidia-docker ", "kubectl ", "oc ", "singularity "),
-            "apptainer ",
+            *("apptainer ", "pct exec ", "lxc exec ", "incus exec ", "lxc-attach ", "crictl exec "),
         )
     ),
 )

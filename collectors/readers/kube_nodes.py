@@ -41,9 +41,15 @@ _ROW = regex(
 _YAML_NAME = regex(r"\s{2,6}name: (?P<name>[a-z0-9][\w.-]{0,252})\s*$")
 _YAML_PART = regex(r"\s{2,6}(?P<key>allocatable|capacity|metadata|spec|nodeInfo|conditions|images|addresses):\s*$")
 _MOST_NODES = 500
+_UNNAMED = "without a name"
 _OF_ONE = regex(
     r"(?:kubectl|oc) (?:\S{1,60} ){0,4}?describe nodes?[ /](?P<name>[a-z0-9][\w.-]{0,252}) .{0,200}\|\s{0,4}e?grep"
 )
+_FIELDS = regex(
+    r"(?:kubectl|oc) (?:\S{1,60} ){0,4}?get nodes?[ /]?(?P<name>[a-z0-9][\w.-]{0,252})?.{0,400}?"
+    r"(?:-o|--output)[ =]?['\"]?(?P<form>jsonpath|custom-columns)=(?P<fields>.{1,1000})"
+)
+_FIELD = regex(r"\.metadata\.name|\.status\.(?:capacity|allocatable)\W{1,3}nvidia\W{1,3}com/gpu")
 _PRESSURES = ("MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable")
 
 
@@ -65,7 +71,8 @@ class _Node:
 
 def read(section: Section) -> Iterator[Reading]:
     """KubeNode for each node. One that registers no GPU has none, where the part that would show it is there."""
-    nodes = [*_described(section), *_from_yaml(section)] or list(_searched(section))
+    nodes = [*_described(section), *_from_yaml(section)] or list(_asked(section))
+    nodes = nodes or list(_searched(section)) or list(_cut(section))
     table = list(_table(section))
     for node in (nodes or table)[:_MOST_NODES]:
         yield section.observe(_fact(node), node.first, node.last)
@@ -129,6 +136,45 @@ def _searched(section: Section) -> Iterator[_Node]:
         (first, has), (last, offers) = amounts
         gpus = {"capacity": int(has["count"]), "allocatable": int(offers["count"])}
         yield _Node(asked["name"], first, last, gpus=gpus)
+
+
+def _asked(section: Section) -> Iterator[_Node]:
+    """Nodes of which a command asked for some fields: jsonpath or columns, in its own order."""
+    asked = _FIELDS.match(command_of(section))
+    fields = [match[0] for match in _FIELD.finditer(asked["fields"])] if asked else []
+    if asked is None or not any("gpu" in one for one in fields):
+        return
+    for index, line in enumerate(section.lines[:_MOST_NODES]):
+        words = line[:600].split()
+        if len(words) != len(fields):
+            continue
+        said = dict(zip(fields, words, strict=True))
+        name = said.pop(".metadata.name", None) or asked["name"]
+        gpus = {
+            "capacity" if "capacity" in one else "allocatable": 0 if word == "<none>" else int(word)
+            for one, word in said.items()
+            if word == "<none>" or word.isdecimal()
+        }
+        if name and len(gpus) == len(said):
+            yield _Node(name, index, index, gpus=gpus)
+
+
+def _cut(section: Section) -> Iterator[_Node]:
+    """A description without its head: what one node has, and what it offers."""
+    node = _Node(_UNNAMED, 0, 0)
+    part = ""
+    for index, whole in enumerate(section.lines):
+        line = whole[:600]
+        if _NAME.match(line):
+            return
+        heading = _HEADING.match(line)
+        if heading:
+            part = heading["key"]
+            node.parts.add(_PARTS.get(part, part))
+            node.first = index if part == "Capacity" else node.first
+        _take(node, part, line, index)
+    if {"capacity", "allocatable"} <= node.gpus.keys():
+        yield node
 
 
 def _take(node: _Node, part: str, line: str, index: int) -> None:

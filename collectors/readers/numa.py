@@ -23,7 +23,8 @@ _NUMACTL = regex(r"node (?P<node>\d{1,4}) (?P<what>cpus|size|free):(?P<value>(?:
 _LSCPU = regex(r"NUMA node(?P<node>\d{1,4}) CPU\(s\):\s{1,40}(?P<cpus>[\d,-]{1,4000})\s*$")
 _BALANCING = regex(r"(?:\S{0,100}numa_balancing(?: = |:))(?P<value>[01])\s*$")
 _TASKSET = regex(
-    r"pid (?P<pid>\d{1,10})'s (?:current|new) affinity (?P<form>list|mask): (?P<value>[\da-fA-F,-]{1,2000})\s*$"
+    r"pid (?P<pid>\d{1,10})(?:'s)? (?:current|new) affinity (?P<form>list|mask): "
+    r"(?P<value>[\da-fA-F,-]{1,2000})\s*$"
 )
 _STATUS = regex(r"(?P<what>Cpus|Mems)_allowed_list:\s{1,8}(?P<value>[\d,-]{1,2000})\s*$")
 _SHOW = regex(r"(?P<what>physcpubind|membind): (?P<value>[\d ]{1,4000}?)\s*$")

@@ -7,7 +7,7 @@
 A traceback that ends in KeyboardInterrupt is one too, and frames of py-spy below `--- pid 811 (Worker_TP0)`.
 Follows py-spy 0.3 and 0.4, CPython's faulthandler, gdb's `thread apply all bt`, the kernel's stack files. Main threads
 are told, and others where they are at work on something that the job waits for. A stack without a heading gives nothing,
-unless the command of py-spy stands above it: then it is cut out of the main thread.
+unless the command of py-spy, or of gdb on a process that runs, stands above it: then it is the main thread's.
 """  # noqa: E501 - lines as they are
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ _PYSPY_FRAME = regex(
     r"\((?P<file>[^()]{1,250}?)(?::\d{1,7})?\)\s*$"
 )
 _PYSPY_COMMAND = regex(r"(?:sudo )?py-spy dump(?:.{0,80}?(?:-p|--pid)[= ](?P<pid>\d{1,10}))?")
+_ATTACHED = regex(r"(?:gdb .{0,80}?(?:-p|--pid)[= ]?|gdb attach |[pg]stack )(?P<pid>\d{1,10})\b")
 _NOTED = regex(
     r"\W{0,8}(?:[\w./-]{1,40} ){0,4}?\W{0,3}"
     r"(?i:pid[ =:#]{0,3}(?P<pid>\d{1,10})|rank[ =:#]{0,3}(?P<rank>\d{1,5}))\b"
@@ -131,7 +132,7 @@ def _threads(section: Section) -> Iterator[_Thread]:
     """The threads in order. Headings without frames between them share the frames that follow."""
     waiting: list[_Thread] = []
     process: tuple[int, str | None] | None = None
-    whole_section = _of_kernel(section) or _cut_out(section)
+    whole_section = _of_kernel(section) or _cut_out(section) or _of_one_thread(section)
     if whole_section:
         waiting.append(whole_section)
     for index, whole in enumerate(section.lines):
@@ -251,6 +252,14 @@ def _cut_out(section: Section) -> _Thread | None:
     return _Thread("py-spy", 0, pid, None, None, None, is_main=True)
 
 
+def _of_one_thread(section: Section) -> _Thread | None:
+    """`gdb -p PID -ex bt` and pstack of a process with one thread: frames of the main thread without a heading."""
+    command = _ATTACHED.match(command_of(section))
+    if command is None or any(_GDB.match(line[:300]) for line in section.lines):
+        return None
+    return _Thread("gdb", 0, int(command["pid"]), None, None, None, is_main=True)
+
+
 READER = Reader(
     "process-stacks",
     read,
@@ -258,6 +267,6 @@ READER = Reader(
         *('): "MainThread"', "(most recent call first):", " (LWP ", "Pyspy dump for PID", _INTERRUPT),
         *(" (torch/", " (vllm/", " (sglang/", " (threading.py:"),
     ),
-    commands=("py-spy dump", "cat /proc/", "gdb "),
+    commands=("py-spy dump", "cat /proc/", "gdb ", "pstack ", "gstack "),
     context=(60, 40),
 )

@@ -124,8 +124,9 @@ def _in_lines(section: Section) -> Iterator[_Found]:
         if (named := _NAMED.match(line)) is not None:
             yield from _pair(section, index, named["name"])
             continue
-        where = _FOUND_IN.match(line)
-        text = line[where.end() :] if where else line
+        bare = _quoted_whole(line)
+        where = _FOUND_IN.match(bare)
+        text = bare[where.end() :] if where else bare
         here = (_place(where["path"]) if where else None) or place
         listed = _has_listed_neighbour(section.lines, index)
         for assignment in assignments(text, listed=listed, in_environment_block=in_block):
@@ -155,6 +156,12 @@ def _preloaded(section: Section) -> Iterator[_Found]:
     for index, line in section.matching(".so"):
         if _LIBRARY.match(line[:400]):
             yield "image", Assignment("LD_PRELOAD", line.strip(), "plain"), section.source(index)
+
+
+def _quoted_whole(line: str) -> str:
+    """A command that somebody set in backticks, as a line of its own, without them."""
+    text = line.strip()
+    return text[1:-1] if len(text) > 2 and text[0] == text[-1] == "`" and text.count("`") == 2 else line
 
 
 def _pair(section: Section, index: int, name: str) -> Iterator[_Found]:

@@ -4,8 +4,9 @@
     [12031.004113] PM: hibernation: hibernation exit
     systemd-sleep[4711]: System returned from sleep operation 'suspend'.
 
-Follows kernel/power of Linux 4.4-6.14 and systemd-sleep of systemd 229-257. A sentence counts only where it says
-that something came after it (`After resuming from suspend CUDA fails`), and names no checkpoint or training.
+Follows kernel/power and drivers/acpi of Linux 3.10-6.14 and systemd-sleep of systemd 229-257. A sentence counts
+only where it says that something came after it (`After resuming from suspend CUDA fails`), and names no checkpoint
+or training.
 """
 
 from __future__ import annotations
@@ -38,6 +39,17 @@ _FORMS = (
     _Form(regex(r"System returned from sleep operation 'hibernate'"), "hibernate", by_kernel=False),
     _Form(regex(r"systemd-sleep\[\d{1,8}\]: System resumed\."), "suspend", by_kernel=False),
 )  # fmt: skip
+_SIGNS = (
+    _Form(regex(r"ACPI: (?:PM: )?Waking up from system sleep state S[1-3]\b"), "suspend", by_kernel=True),
+    _Form(regex(r"ACPI: (?:PM: )?Waking up from system sleep state S4\b"), "hibernate", by_kernel=True),
+    _Form(regex(r"PM: (?:hibernation: )?Image restored successfully"), "hibernate", by_kernel=True),
+    _Form(regex(r"PM: (?:suspend: )?[Rr]esume of devices complete after"), "suspend", by_kernel=True),
+    _Form(regex(r"PM: Finishing wakeup\."), "suspend", by_kernel=True),
+    _Form(regex(r"systemd\[1\]: (?:Finished|Started)\b.{0,40}? Suspend\."), "suspend", by_kernel=False),
+    _Form(regex(r"systemd\[1\]: (?:Finished|Started)\b.{0,40}? Hibernate\."), "hibernate", by_kernel=False),
+    _Form(regex(r"systemd\[1\]: Finished\b.{0,40}? NVIDIA system resume actions"), "suspend", by_kernel=False),
+)
+"""What kernels and units say on the way out of a sleep: all before Linux 4.4, and what a search may leave."""
 _SLEEP = r"(?:suspend(?:ed|ing|s)?|suspension|hibernat\w{1,4}|standby|sleep mode)\b"
 _AFTER = regex(rf"\b(?:after|since|following|upon)\s(?:[\w'/-]{{1,20}}\s){{0,5}}?{_SLEEP}", re.IGNORECASE)
 _WOKEN = regex(
@@ -51,7 +63,11 @@ _DENIED = regex(
 )
 _OTHER = regex(r"checkpoint|training run|subscription|thread|\bjob\b|container|sandbox|coroutine", re.IGNORECASE)
 _PROSE = regex(r"[>*\s#-]{0,8}[A-Za-z\"'(].{10,}$")
-_KERNEL_MARKERS = ("PM: suspend exit", "hibernation exit", "returned from sleep")
+_KERNEL_MARKERS = (
+    *("PM: suspend exit", "hibernation exit", "returned from sleep", "Waking up from system sleep"),
+    *(" Suspend.", " Hibernate.", "NVIDIA system resume actions"),
+    *("PM: Finishing wakeup", "esume of devices complete", "Image restored successfully"),
+)
 _TOLD_MARKERS = ("suspend", "Suspend", "hibernat", "Hibernat", "standby", "sleep")
 _MOST_TOLD = 400
 
@@ -60,14 +76,23 @@ def read(section: Section) -> Iterator[Reading]:
     """SystemSuspend for each kind of sleep that the log shows; else one where the user tells of it."""
     log = KernelLog(section)
     sums: Sums[tuple[_State, bool]] = Sums(log)
+    signs: Sums[tuple[_State, bool]] = Sums(log)
+    first: dict[tuple[_State, bool], _Form] = {}
     for line in log.lines(*_KERNEL_MARKERS, "System resumed."):
-        for form in _FORMS:
+        for form in (*_FORMS, *_SIGNS):
             match = form.pattern.search(line.text)
-            if match and (not form.by_kernel or line.by_kernel(match.start())):
-                sums.add((form.state, form.by_kernel), line, match.start())
-                break
+            if not match or (form.by_kernel and not line.by_kernel(match.start())):
+                continue
+            key = (form.state, form.by_kernel)
+            if form not in _SIGNS:
+                sums.add(key, line, match.start())
+            elif first.setdefault(key, form) is form:  # one of the lines of each sleep
+                signs.add(key, line, match.start())
+            break
+    ended = {key for key, _ in sums}
+    untold = [(key, sum_) for key, sum_ in signs if key not in ended]
     found = False
-    for (state, by_kernel), sum_ in sums:
+    for (state, by_kernel), sum_ in (*sums, *untold):
         found = True
         fact = SystemSuspend(
             state=state,

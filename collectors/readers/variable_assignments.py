@@ -141,5 +141,7 @@ def _one(name: str, value: str, form: Form) -> Iterator[Assignment]:
     default = _DEFAULT.match(value)
     if default is not None:
         value = default[1]
-    if value and "$" not in value and name not in _LABELS and not _SECRET.search(name):
+    if value == "$0" and name == "CUDA_VISIBLE_DEVICES":
+        yield Assignment(name, value, form)  # the name of the shell or the script, whichever it is: a slip for 0
+    elif value and "$" not in value and name not in _LABELS and not _SECRET.search(name):
         yield Assignment(name, value[:MOST_VALUE], form, default is not None)

@@ -38,6 +38,8 @@ class GpuModes(Fact):
     addressing: Literal["none", "hmm", "ats"] | None = None
     virtualisation: Literal["none", "pass-through", "vgpu", "host-vgpu", "host-vsga"] | None = None
     """`vgpu`: this is a virtual GPU in a guest."""
+    licensed: bool | None = None
+    """Whether the virtual GPU has a licence for its software."""
 
 
 class GpuEccCounts(Fact):

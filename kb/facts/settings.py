@@ -36,7 +36,9 @@ class EffectiveSetting(Fact):
     """NCCL itself reported this value."""
 
 
-DeviceChoice: TypeAlias = Literal["none-named", "hides-all", "beyond", "unknown-uuid", "repeats", "none"]
+DeviceChoice: TypeAlias = Literal[
+    "none-named", "hides-all", "beyond", "unknown-uuid", "not-a-device", "repeats", "none"
+]
 
 
 class VisibleDevices(Fact):
@@ -52,4 +54,5 @@ class VisibleDevices(Fact):
     """GPUs that the driver lists: the most, where several listings differ."""
     problem: DeviceChoice = "none"
     """`none-named`: it is empty; `hides-all`: -1, none, void; `beyond`: its first number, or all of them, are
-    higher than what is there; `unknown-uuid`: no GPU has that UUID."""
+    higher than what is there; `unknown-uuid`: no GPU has that UUID; `not-a-device`: its first name is neither a
+    number nor a UUID (`cuda:0`, `gpu0`), which CUDA can't read, so that no device is left."""
