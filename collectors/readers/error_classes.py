@@ -49,6 +49,7 @@ _SECOND_HAND: tuple[tuple[ErrorClass, str], ...] = (
     ),
     ("remote", r"received sigquit from a child|child process unexpectedly failed|BrokenPipeError|EOFError"),
     ("timeout", r"watchdog|wait timeout after|socket timeout|store.{0,40}timed out|timed out after \d+"),
+    ("timeout", r"timed out initializing process group|timeout \d+s? to complete (?:the )?rendezvous"),
     ("timeout", r"timed out waiting|waiting for clients|RPC call to .{1,60} timed out|RayChannelTimeout"),
     ("timeout", r"collective operation timeout|broadcast block found|monitoredBarrier|heartbeat"),
     ("timeout", r"ran for \d+ milliseconds|barrier .{0,40}timed? ?out"),
