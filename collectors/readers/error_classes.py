@@ -69,11 +69,14 @@ _AT_FIRST_HAND: tuple[tuple[ErrorClass, str], ...] = (
     ),
     ("gpu-memory", r"no available memory for the cache|mem-fraction-static|less than desired GPU memory"),
     ("gpu-memory", r"memory capacity is unbalanced|larger than the (?:maximum|available).{0,40}KV cache"),
-    ("port", (
+    (
+        "port",
+        (
             r"EADDRINUSE|address (?:already )?in use|port \d+ is (?:already )?in use|another process is utilizing it"
             r"|ports? .{0,80}(?:is|are) already (?:in use|occupied)|port number \d+ that is used by other"
             r"|Address '[^']{1,200}' is already in use|but is already running at"
-        )),
+        ),
+    ),
     (
         "host-memory",
         r"\bMemoryError|cannot allocate memory|can't allocate memory|out of shared memory|bus error",

@@ -71,7 +71,18 @@ _RANK = regex(
     r"|--local[-_]rank[= ](?P<local>\d{1,4})"
 )
 _TELLING: frozenset[StackPlace] = frozenset(
-    ("nccl-wait", "nccl-init", "cuda-sync", "cuda-init", "file-io", "compile", "build-lock", "store", "driver", "rdma-setup")
+    (
+        "nccl-wait",
+        "nccl-init",
+        "cuda-sync",
+        "cuda-init",
+        "file-io",
+        "compile",
+        "build-lock",
+        "store",
+        "driver",
+        "rdma-setup",
+    )
 )
 """Places that are told of threads beside the main one too."""
 _SHARED = regex(r"([\w.+-]{3,60}\.so(?:\.\d{1,5}){0,4})\)?\s*$")

@@ -79,7 +79,15 @@ READER = Reader(
     read,
     markers=(
         *("Physical state:", "hca_id:", "Infiniband device '", "physical_state ", "/sys/class/infiniband/"),
-        *("PORT_INIT (", "PORT_DOWN (", "PORT_ACTIVE (", " ==> ", "n_gids_found", "No IB devices found", "RoCE v2"),
+        *(
+            "PORT_INIT (",
+            "PORT_DOWN (",
+            "PORT_ACTIVE (",
+            " ==> ",
+            "n_gids_found",
+            "No IB devices found",
+            "RoCE v2",
+        ),
         *("INDEX\tGID", "INDEX   GID", "INDEX GID"),
     ),
     commands=("ibstat", "ibv_dev", "rdma link", "ibdev2netdev", "show_gids", "ls /sys/class/infiniband"),

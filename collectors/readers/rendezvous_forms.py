@@ -22,7 +22,11 @@ MARKERS = (
     *("Socket Timeout", "Failed to recv, got 0 bytes", "failed on SocketImpl(", "RendezvousTimeoutError"),
     *("RendezvousConnectionError", "Error waiting on exit barrier", "monitoredBarrier", "connectFullMesh failed"),
     *("retrieving ncclUniqueId from", "gloo/transport/tcp", "hostname of the client socket cannot be"),
-    *("connection to the C10d store has failed", "connect() timed out. Original timeout", "to complete rendezvous"),
+    *(
+        "connection to the C10d store has failed",
+        "connect() timed out. Original timeout",
+        "to complete rendezvous",
+    ),
     *("network addresses of (", "Unable to resolve hostname to a (local) address", "[Gloo] Rank "),
     *("NCCL WARN Net : error encountered when getting address info", "failed to send a keep-alive heartbeat"),
 )
