@@ -1,8 +1,8 @@
 """NCCL's last warning as the programs that called it repeat it, without the head that NCCL gave it.
 
 PyTorch prints it below `Last error:` (from 1.13), XLA in quotes behind `Last NCCL warning(error) log entry`,
-nccl-tests behind the slash of its failure line. That two ranks share a GPU is told by the line alone, in NCCL's fixed words.
-No reader.
+nccl-tests behind the slash of its failure line. That two ranks share a GPU is told by the line alone, in NCCL's
+fixed words. No reader.
 """
 
 from __future__ import annotations

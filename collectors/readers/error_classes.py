@@ -72,7 +72,7 @@ _AT_FIRST_HAND: tuple[tuple[ErrorClass, str], ...] = (
     (
         "port",
         (
-            r"EADDRINUSE|address (?:already )?in use|port \d+ is (?:already )?in use|another process is utilizing it"
+            r"EADDRINUSE|address (?:already )?in use|port \d+ is (?:already )?in use|another process is utilizin"
             r"|ports? .{0,80}(?:is|are) already (?:in use|occupied)|port number \d+ that is used by other"
             r"|Address '[^']{1,200}' is already in use|but is already running at"
         ),

@@ -35,7 +35,7 @@ _FORMS = tuple(
         r"distributed communication on port `(?P<port>\d{1,5})`, but another process is utilizing it",
         r"ZMQError: Address (?:already )?in use \(addr='tcp://(?P<address>[^'/]{0,200}):(?P<port>\d{1,5})'\)",
         r"ZMQError: Address (?:already )?in use(?: \(addr='ipc://(?P<address>[^']{1,200})'\))?",
-        r"Ray component \w{1,40} is trying to use a port number (?P<port>\d{1,5}) that is used by other components",
+        r"Ray component \w{1,40} is trying to use a port number (?P<port>\d{1,5}) that is used by oth",
         r"Ray is trying to start at (?P<address>[\w.-]{1,200}):(?P<port>\d{1,5}), but is already running",
         r"listen unix (?P<address>[/@]\S{1,200}): bind: address already in use",
         r"OSError: (?:\[Errno 98\] )?Address '(?P<address>[^']{1,200})' is already in use",

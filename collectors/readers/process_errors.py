@@ -101,7 +101,7 @@ def _errors(section: Section) -> Iterator[_Error]:
 
 
 def _of_the_one_that_ended(section: Section, errors: list[_Error]) -> None:
-    """Gives the one error that a log without ranks tells at first hand to the one process that torchrun saw end."""
+    """Gives the one error of a log without ranks, told at first hand, to the one process that torchrun saw end."""
     own = [error for error in errors if not error.judged.consequence]
     if len(own) != 1 or own[0].rank is not None or own[0].count > 1:
         return
