@@ -111,9 +111,13 @@ def _gpu(defect: Defect, facts: Facts) -> _Fit | None:
 
 
 def _machine(defect: Defect, facts: Facts) -> _Fit | None:
-    return next(
-        ((f"on {one.architecture}", o) for one, o in facts.of(Boot) if one.architecture == defect.machine), None
-    )
+    for boot, observed in facts.of(Boot):
+        if boot.architecture == defect.machine:
+            return f"on {boot.architecture}", observed
+    for gpu, observed in facts.of(Gpu):
+        if gpu.board == "superchip" and defect.machine == "aarch64":
+            return f"on aarch64, of which {gpu.name} is", observed
+    return None
 
 
 def _setting(defect: Defect, facts: Facts) -> _Fit | None:

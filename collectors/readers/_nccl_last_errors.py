@@ -1,7 +1,8 @@
 """NCCL's last warning as the programs that called it repeat it, without the head that NCCL gave it.
 
 PyTorch prints it below `Last error:` (from 1.13), XLA in quotes behind `Last NCCL warning(error) log entry`,
-nccl-tests behind the slash of its failure line. No reader.
+nccl-tests behind the slash of its failure line. That two ranks share a GPU is told by the line alone, in NCCL's
+fixed words. No reader.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collectors.readers.launcher_prefixes import without_launcher
 from collectors.readers.nccl_lines import NcclLine
 from kb.evidence import Section
 
-MARKERS = ("Last error:", "Last NCCL ", "Test NCCL failure ")
+MARKERS = ("Last error:", "Last NCCL ", "Test NCCL failure ", "Duplicate GPU detected : rank ")
 MOST_COLUMNS = 2000
 
 _QUOTED = regex(
@@ -21,6 +22,7 @@ _QUOTED = regex(
     r"'(?P<text>[^']{3,400}(?:'[^']{1,200}'[^']{0,60})?)'"
 )
 _TEST = regex(r"Test NCCL failure \S{1,120}:\d{1,6} '[^'/]{3,120} / (?P<text>\S.{2,400}?)\s?'\s*$")
+_ALONE = regex(r"Duplicate GPU detected : rank \d{1,7} and rank \d{1,7} both on CUDA device [0-9a-f]{1,12}\s*$")
 _NO_WARNING = (
     "Exception raised from",
     "frame #",
@@ -35,6 +37,11 @@ def last_errors(section: Section) -> Iterator[NcclLine]:
     """One record for each repetition, at the line where the words stand."""
     for index, whole in section.matching(*MARKERS):
         line = whole[:MOST_COLUMNS]
+        above = section.lines[index - 1].rstrip() if index else ""
+        alone = without_launcher(line).text.strip()
+        if _ALONE.match(alone) and not above.endswith("Last error:"):
+            yield _record(line, index, alone)
+            continue
         quoted = _QUOTED.search(line) or _TEST.search(line)
         if quoted is not None:
             yield _record(line, index, quoted["text"])

@@ -16,6 +16,10 @@ _DEVICE = regex(
     r"(?:CA '|hca_id:\s{1,8}|Infiniband device ')(?P<device>[\w.-]{1,60})'?"
     r"(?: port (?P<port>\d{1,3}) status:)?\s*$"
 )
+_ASKED = regex(
+    r"(?:\+{1,4} |[$#] )?(?:sudo )?ibv_devinfo\b.{0,60}? -d ?(?P<device>[\w.-]{1,60})(?: -i ?(?P<port>\d{1,3}))?\b"
+)
+"""In the trace of a script, whose filter may leave no more than the state."""
 _PORT = regex(r"\s{0,24}(?:Port (?P<port>\d{1,3}):|port:\s{1,8}(?P<number>\d{1,3}))\s*$")
 _KEY = regex(r"\s{0,40}(?P<key>[A-Za-z][\w ]{1,24}?):\s{0,24}(?P<value>\S.{0,80}?)\s*$")
 _LINK = regex(
@@ -75,6 +79,11 @@ class PortLines:
             self._device, self._of_device, self._here = (device["device"], index), {}, None
             if device["port"]:
                 self._here = self._port(device["device"], int(device["port"]), index)
+            return
+        asked = _ASKED.match(line)
+        if asked:
+            self._device, self._of_device = (asked["device"], index), {}
+            self._here = self._port(asked["device"], int(asked["port"] or 1), index)
             return
         whole = _LINK.match(line) or _NETDEV.match(line) or _SYSFS.match(line)
         if whole:

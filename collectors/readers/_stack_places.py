@@ -24,6 +24,11 @@ _STRONG: tuple[tuple[StackPlace, str], ...] = (
     ("compile", rf"_inductor/(?:{_INDUCTOR})|_dynamo/(?:convert_frame|output_graph|symbolic_convert)"),
     ("compile", r"triton/(?:compiler|runtime/(?:jit|autotuner|build))"),
     ("cuda-init", r"_lazy_init \(|_cuda_init|\bcuInit|cudaGetDeviceCount|cuDevicePrimaryCtxRetain"),
+    (
+        "rdma-setup",
+        r"\bibv_(?:modify|create)_qp|\bibv_cmd_modify_qp|\bIbQp::r(?:tr|ts)|\bIBConnection::|ncclIb(?:Rtr|Rts)Qp",
+    ),
+    ("rdma-setup", r"\brdma_(?:connect|accept|resolve_\w{4,8})|\bucp_ep_create|\bfi_connect\b"),
     ("nccl-init", r"ncclComm(?:Init|Split)|ncclGetUniqueId|bootstrap(?:Init|Root)|pynccl\w{0,12}\.py"),
     ("store", r"_store_based_barrier|TCPStore|rendezvous|_create_c10d_store|PrefixStore|store\.(?:get|wait)"),
     ("nccl-wait", r"\bp?nccl(?!Comm(?:Init|Split|GetAsyncError))[A-Z]|ProcessGroupNCCL|WorkNCCL"),

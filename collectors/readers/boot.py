@@ -26,6 +26,8 @@ _UNAME = regex(
 )
 _VERSION = regex(rf"Linux version {_RELEASE} \(")
 _BARE = regex(rf"{_RELEASE}\s*$")
+_ASKS_MACHINE = regex(r"(?:uname -[mip]|arch)\s*$")
+_MACHINE = regex(rf"(?P<architecture>{_ARCHITECTURE})\s*$")
 _ASKS_RELEASE = regex(r"uname -r\s*$")
 _UPTIME = regex(
     r"(?:\s{0,2}\d\d:\d\d:\d\d )?\s{0,2}up (?:(?P<days>\d{1,5}) days?,? {0,4})?"
@@ -38,7 +40,7 @@ _WSL = regex(r"microsoft-standard|-Microsoft$")
 def read(section: Section) -> Iterator[Reading]:
     """Boot from uname, else from the last boot of a log, else from /proc/version; one in all."""
     yield from _uptime(section)
-    found = _uname(section) or _logged(section)
+    found = _uname(section) or _machine(section) or _logged(section)
     if found is None:
         return
     yield found
@@ -75,6 +77,16 @@ def _uname(section: Section) -> Observed | None:
     return None
 
 
+def _machine(section: Section) -> Observed | None:
+    """The architecture alone, of `uname -m`."""
+    if _ASKS_MACHINE.match(command_of(section)):
+        for index, line in enumerate(section.lines[:3]):
+            match = _MACHINE.match(line[:40].strip())
+            if match:
+                return section.observe(Boot(architecture=match["architecture"]), index)
+    return None
+
+
 def _logged(section: Section) -> Observed | None:
     last: Observed | None = None
     of_file: Observed | None = None
@@ -90,4 +102,4 @@ def _logged(section: Section) -> Observed | None:
     return last or of_file
 
 
-READER = Reader("boot", read, markers=("GNU/Linux", "Linux version "), commands=("uname", "uptime"))
+READER = Reader("boot", read, markers=("GNU/Linux", "Linux version "), commands=("uname", "uptime", "arch"))

@@ -49,6 +49,7 @@ _SECOND_HAND: tuple[tuple[ErrorClass, str], ...] = (
     ),
     ("remote", r"received sigquit from a child|child process unexpectedly failed|BrokenPipeError|EOFError"),
     ("timeout", r"watchdog|wait timeout after|socket timeout|store.{0,40}timed out|timed out after \d+"),
+    ("timeout", r"timed out initializing process group|timeout \d+s? to complete (?:the )?rendezvous"),
     ("timeout", r"timed out waiting|waiting for clients|RPC call to .{1,60} timed out|RayChannelTimeout"),
     ("timeout", r"collective operation timeout|broadcast block found|monitoredBarrier|heartbeat"),
     ("timeout", r"ran for \d+ milliseconds|barrier .{0,40}timed? ?out"),
@@ -68,7 +69,14 @@ _AT_FIRST_HAND: tuple[tuple[ErrorClass, str], ...] = (
     ),
     ("gpu-memory", r"no available memory for the cache|mem-fraction-static|less than desired GPU memory"),
     ("gpu-memory", r"memory capacity is unbalanced|larger than the (?:maximum|available).{0,40}KV cache"),
-    ("port", r"EADDRINUSE|address already in use|port \d+ is (?:already )?in use|another process is utilizing it"),
+    (
+        "port",
+        (
+            r"EADDRINUSE|address (?:already )?in use|port \d+ is (?:already )?in use|another process is utilizin"
+            r"|ports? .{0,80}(?:is|are) already (?:in use|occupied)|port number \d+ that is used by other"
+            r"|Address '[^']{1,200}' is already in use|but is already running at"
+        ),
+    ),
     (
         "host-memory",
         r"\bMemoryError|cannot allocate memory|can't allocate memory|out of shared memory|bus error",
@@ -100,7 +108,13 @@ _STORAGE = regex(
     r"|\[Errno (?:5|30|116)\] (?:Input/output error|Read-only file system|Stale file handle)"
 )
 """What the kernel says of a file, no socket: an evicted client of Lustre, a stale handle of NFS, a lost mount."""
-_HUB = regex(r"HTTPSConnectionPool|huggingface\.co|ReadTimeout|ConnectTimeout", re.IGNORECASE)
+_HUB = regex(
+    r"HTTPSConnectionPool|huggingface\.co|ReadTimeout|ConnectTimeout"
+    r"|\b(?:wandb|mlflow|comet_ml|botocore|pymongo|google\.api_core|azure\.core)\.|^\w*CommError|ServerSelectionTimeout"
+    r"|TimeoutExpired|^Service\w*Timeout|api\.wandb\.ai",
+    re.IGNORECASE,
+)
+"""Services and commands outside the job, for which no rank is to blame."""
 _RULES = tuple(
     (regex(pattern, re.IGNORECASE), Judged(class_, consequence=consequence))
     for rules, consequence in ((_SECOND_HAND, True), (_AT_FIRST_HAND, False))

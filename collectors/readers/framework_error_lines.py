@@ -28,7 +28,7 @@ _LINES: tuple[tuple[FrameworkErrorClass, str], ...] = (
     ("cuda-after-fork", r"Cannot re-initialize CUDA in forked subprocess"),
     ("cuda-after-fork", r"CUDA has been initialized before the `notebook_launcher` could create a forked sub"),
     ("cuda-after-fork", r"To launch a multi-GPU training from your notebook, the `Accelerator` should only"),
-    ("spawn-without-main", r"An attempt has been made to start a new process before the current process has fini"),
+    ("spawn-without-main", r"An attempt has been made to start a new process before the(?: current proc|\s*$)"),
     ("invalid-device-ordinal", r"CUDA (?:error|failure).{0,20}: invalid device ordinal|Invalid device id\b"),
     ("invalid-device-ordinal", r"(?:cuda runtime error|CUDA driver error).{0,20}: invalid device ordinal"),
     ("invalid-device-ordinal", rf"device >= 0 && device < num_gpus INTERNAL {_ANY}device={_W}, num_gpus={_A}"),

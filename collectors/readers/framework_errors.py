@@ -32,10 +32,12 @@ _LEAD = regex(
 )
 _SOURCE = "    "
 """How the source lines of a traceback begin: they quote what was not said."""
+_BROKEN_OFF = "An attempt has been made to start a new process before the"
+"""CPython breaks this message and indents it like a source line."""
 _SEVERE = ("ERROR", "CRITICAL", ":[E", " E ")
 _SOFT = frozenset(("custom-all-reduce-off", "p2p-refused-for-gpu-model"))
 """A choice that the framework made, unless it raised."""
-_FATAL = frozenset(("launch-option", "model-load-failed", "host-memory-kill"))
+_FATAL = frozenset(("launch-option", "model-load-failed", "host-memory-kill", "spawn-without-main"))
 """The end, however they are printed."""
 _MARKERS = (
     *("memory capacity is unbal", "for the cache blocks", "Not enough memory", "max seq len"),
@@ -127,7 +129,7 @@ def _complaint(line: str, index: int) -> _Known | None:
     bare = after_progress(line)
     launched = without_launcher(bare)
     logged = without_stamp(launched.text)
-    if logged.text.startswith(_SOURCE):
+    if logged.text.startswith(_SOURCE) and not logged.text.strip().startswith(_BROKEN_OFF):
         return None
     text = logged.text[:4000].strip()
     lead = _LEAD.match(text)

@@ -35,11 +35,19 @@ _OF_INTEREST = regex(
     r"|mlx5_(?:core|ib)$|efa$|irdma$"
 )
 _OURS = ("nvidia", "nvidia_uvm", "nvidia_peermem")
+_FORMER = "nv_peer_mem"
+"""What did the work of nvidia_peermem before driver 465; missed only where somebody looked for it."""
+_SERVICE = regex(
+    r"(?P<name>nv_peer_mem|nvidia[_-]peermem) (?:kernel )?module is (?P<state>not loaded|loaded)\.?\s*$"
+)
+"""What the service of that name says of itself."""
 _SEARCHED = regex(
     r"(?:lsmod|cat /proc/modules)\s{0,4}\|\s{0,4}(?:e?grep|rg)(?: -[iEe]{1,4})* "
     r"(?P<quote>['\"]?)(?P<words>[\w|^()\\-]{2,120})(?P=quote)\s*$"
 )
 _LISTS = regex(r"(?:lsmod|cat /proc/modules)\s*(?:\|\s{0,4}(?:sort|less|more|cat|tee \S{1,100}))?$")
+_PROMPTS = frozenset(("", "#", "$"))
+"""Lines that hold nothing: the next prompt may be pasted with what came before it."""
 _NOT_FOUND = regex(r".{0,60}(?:lsmod: (?:command )?not found|/proc/modules: \S)")
 
 
@@ -49,8 +57,9 @@ def read(section: Section) -> Iterator[Reading]:
     if any(_NOT_FOUND.match(line[:200]) for line in section.lines[:3]):
         return
     rows = dict(_rows(section, of_command=command.startswith(("lsmod", "cat /proc/modules"))))
+    yield from _of_service(section)
     searched = _SEARCHED.match(command)
-    if searched and not any(line.strip() for line in section.lines):
+    if searched and not any(line.strip() not in _PROMPTS for line in section.lines):
         yield from _nothing_found(section, searched)
         return
     if not rows and not searched:
@@ -66,6 +75,17 @@ def read(section: Section) -> Iterator[Reading]:
             missing = KernelModule(name=name, loaded=False, reported_by="lsmod")
             yield section.observe(missing, min(rows.values(), default=0))
     yield section.looked(KernelModule, complete=whole, reason="not-collected")
+
+
+def _of_service(section: Section) -> Iterator[Reading]:
+    """What `service nv_peer_mem status` says."""
+    for index, line in section.matching(" module is "):
+        match = _SERVICE.match(line.strip()[:200])
+        if match:
+            loaded = match["state"] == "loaded"
+            name = match["name"].replace("-", "_")
+            yield section.observe(KernelModule(name=name, loaded=loaded, reported_by="other"), index)
+            yield section.looked(KernelModule, complete=False, reason="not-collected")
 
 
 def _nothing_found(section: Section, searched: re.Match[str]) -> Iterator[Reading]:
@@ -98,14 +118,15 @@ def _looked_for(searched: re.Match[str] | None, *, whole: bool) -> tuple[str, ..
         return ()
     anchored = searched["words"].startswith("^")
     words = [word.lower() for word in re.findall(r"[\w-]+", searched["words"])]
+    ours = (*_OURS, _FORMER) if any(word.startswith("nv_peer") for word in words) else _OURS
     return tuple(
-        name for name in _OURS if any(name.startswith(word) if anchored else word in name for word in words)
+        name for name in ours if any(name.startswith(word) if anchored else word in name for word in words)
     )
 
 
 READER = Reader(
     "loaded-modules",
     read,
-    markers=("Used by", " Live 0x"),
-    commands=("lsmod", "/sbin/lsmod", "/usr/sbin/lsmod", "cat /proc/modules"),
+    markers=("Used by", " Live 0x", " module is not loaded", " module is loaded"),
+    commands=("lsmod", "/sbin/lsmod", "/usr/sbin/lsmod", "cat /proc/modules", "service nv_peer_mem"),
 )

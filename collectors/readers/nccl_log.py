@@ -33,6 +33,8 @@ MOST_TEXT = 500
 
 _VERSION = regex(r"NCCL version (\d{1,3}(?:\.\d{1,3}){1,3})(?:\+cuda(\d{1,3}(?:\.\d{1,3}){0,2}))?\S{0,20}\s*$")
 _SETTING = regex(r"([A-Z][A-Z0-9_]{2,80}) set (?:by environment )?to (.{1,500}?)\s*$")
+_WAS_SET = regex(r"(NCCL_[A-Z0-9_]{2,60}) was set to (\S{1,200}?)\.?(?=\s|$)")
+"""How a warning names the settings that led to it: NCCL_ALGO and NCCL_PROTO, from 2.22."""
 _INTERFACE = regex(r"(?:Bootstrap ?: Using|NET : Using interface) ?(?:\[0\])?([^\s:]{1,40}):(\S{1,80}?)<\d{1,5}>")
 _VIA = regex(
     r"(?:\d\[[0-9a-f]{1,12}\] -> \d{1,6}\[[0-9a-f]{1,12}\](?: \[\w{4,8}\])?|\[(?:send|receive)\]) via "
@@ -98,6 +100,8 @@ class _Log:
         form = _form(line.text)
         if not form or (form not in self.warnings and len(self.warnings) >= MOST_WARNINGS):
             return
+        for name, value in _WAS_SET.findall(line.text[:MOST_TEXT]):
+            self.settings.setdefault((name, value), _Tally(line.index)).add(line)
         self.files.setdefault(form, line.place)
         self.warnings.setdefault(form, _Tally(line.index, line.text)).add(line)
 
@@ -188,6 +192,7 @@ def read(section: Section) -> Iterator[Reading]:
     empty = empty and next(nccl_lines(section), None) is None
     log.repeated(last_errors(section))
     if empty:
+        yield from _settings(section, log)
         yield from _warnings(section, log)
         return
     for part in (_versions, _settings, _bootstraps, _inits, _transports, _warnings):

@@ -33,6 +33,7 @@ _IB_DEVICE = regex(r"\[\d{1,4}\](?:\{[^}]{0,20}\} ?)?(?P<name>[\w.+-]{1,60}:\d{1
 _SOCKET = regex(r"NET/Socket ?: Using(?P<devices>.{0,1500})")
 _SOCKET_DEVICE = regex(r"\[\d{1,4}\](?P<name>[^\s:\[\]]{1,40}):")
 _OFI = regex(r"NET/OFI Selected [Pp]rovider is (?P<name>[\w-]{1,40}).{0,80}?\(found (?P<found>\d{1,4}) nics\)")
+_DISTANCE = regex(r"\(distance (\d{1,4}) (?P<sign>[<>]=?) (\d{1,4})\)")
 _GDR = regex(
     r"(?:NET/(?P<network>[\w .-]{1,40}?) ?: )?GPU Direct RDMA (?P<word>Enabled|Disabled) for "
     r"(?:HCA \d{1,6} '(?P<device>[^']{1,100})'|(?P<pair>GPU .{1,60}))"
@@ -82,7 +83,7 @@ class _Log:
     def take(self, line: NcclLine) -> None:
         """Adds one record."""
         if (gdr := _GDR.search(line.text[:400])) is not None:
-            reason = "distance" if gdr["pair"] and "distance" in gdr["pair"] else None
+            reason = "distance" if gdr["pair"] and _too_far(gdr["pair"]) else None
             disabled = gdr["word"] == "Disabled"
             key = (not disabled, gdr["network"], (reason or "not-supported") if disabled else None)
             self.gdr.add(key, line.index, line.process)
@@ -188,6 +189,12 @@ def _fact(choice: _Choice, tally: Tally) -> NcclNetwork:
         chosen=choice.chosen,
         processes=tally.processes,
     )
+
+
+def _too_far(pair: str) -> bool:
+    """Whether the distance that is given is over the limit; where it is under it, something else is missing."""
+    match = _DISTANCE.search(pair)
+    return "distance" in pair and (match is None or match["sign"] != "<" or int(match[1]) >= int(match[3]))
 
 
 def _gdr(section: Section, log: _Log) -> Iterator[Observed]:

@@ -33,11 +33,27 @@ _FORMS = tuple(
         r"[Aa]ddress already in use \(os error 98\)",
         r"NCCL WARN Call to bind failed ?: Address already in use",
         r"distributed communication on port `(?P<port>\d{1,5})`, but another process is utilizing it",
+        r"ZMQError: Address (?:already )?in use \(addr='tcp://(?P<address>[^'/]{0,200}):(?P<port>\d{1,5})'\)",
+        r"ZMQError: Address (?:already )?in use(?: \(addr='ipc://(?P<address>[^']{1,200})'\))?",
+        r"Ray component \w{1,40} is trying to use a port number (?P<port>\d{1,5}) that is used by oth",
+        r"Ray is trying to start at (?P<address>[\w.-]{1,200}):(?P<port>\d{1,5}), but is already running",
+        r"listen unix (?P<address>[/@]\S{1,200}): bind: address already in use",
+        r"OSError: (?:\[Errno 98\] )?Address '(?P<address>[^']{1,200})' is already in use",
+        r"bind\(\) to (?:unix:)?(?P<address>/\S{1,200}|[\w.\[\]:]{1,60}):(?P<port>\d{1,5}) failed \(98: ",
+        r"bind\(\) to unix:(?P<address>/\S{1,200}) failed \(98: ",
+        r"[Cc]ould not bind to port (?P<port>\d{1,5}), it was already in use",
         r"(?:Error|error|ERROR).{0,40}[Pp]ort (?P<port>\d{1,5}) is (?:already )?in use",
+        r"(?:Error|error|ERROR).{0,160}\b[Pp]orts? .{0,80}(?:is|are) already (?:in use|occupied)",
     )
 )
-_WORDS = ("ddress already in use", "EADDRINUSE", "in use", "errno: 98", "another process is utilizing it")
-_MARKERS = ("ddress already in use", "EADDRINUSE", "is already in use", "another process is utilizing it")
+_WORDS = (
+    *("ddress already in use", "EADDRINUSE", "in use", "errno: 98", "another process is utilizing it"),
+    *("used by other components", "but is already running", "already occupied", "failed (98: "),
+)
+_MARKERS = (
+    *("ddress already in use", "EADDRINUSE", "is already in use", "another process is utilizing it"),
+    *("are already in use", "used by other components", "but is already running", "ddress in use", "failed (98: "),
+)
 _GOES_ON = ("trying port", "trying next", "trying another", "using port", "NCCL INFO")
 
 

@@ -35,6 +35,8 @@ _NOT_ERRORS = frozenset(("ChildFailedError", "SystemExit", "StopIteration", "Lus
 """No exceptions of the job: the launcher's summary, wanted ends, and what a kernel module calls so."""
 _RANK = regex(r"\[(?:[^\]]{0,80} )?Rank (\d{1,7})\]")
 _RANK_SUMMED_UP = regex(r"\s{0,4}rank {1,8}: (\d{1,7}) \(local_rank: \d")
+_EXIT_MARK = "failed (exitcode: "
+_EXITED = regex(r"failed \(exitcode: -?\d{1,5}\) local_rank: (\d{1,6}) \(pid: ")
 _NUMBERS = regex(r"0x[0-9a-fA-F]+|\d+")
 _ENDS = ("Error", "Exception", "Interrupt", "Timeout", "Exit", "Failure")
 _HINTS = ("Traceback (most", *(f"{end}{mark}" for end in _ENDS for mark in ":("))
@@ -67,6 +69,7 @@ def read(section: Section) -> Iterator[Reading]:
         else:
             known.last = max(known.last, error.last)
             known.count += 1
+    _of_the_one_that_ended(section, list(errors.values()))
     current = of_last_run(section, {error.last for error in errors.values()})
     yield from _kept(section, [error for error in errors.values() if error.last in current])
     whole = shows_start(section)
@@ -95,6 +98,16 @@ def _errors(section: Section) -> Iterator[_Error]:
     for stream in streams.values():
         for raised in stream.end():
             yield from _from_exception(raised)
+
+
+def _of_the_one_that_ended(section: Section, errors: list[_Error]) -> None:
+    """Gives the one error of a log without ranks, told at first hand, to the one process that torchrun saw end."""
+    own = [error for error in errors if not error.judged.consequence]
+    if len(own) != 1 or own[0].rank is not None or own[0].count > 1:
+        return
+    ended = {match[1] for _, line in section.matching(_EXIT_MARK) if (match := _EXITED.search(line[:400]))}
+    if len(ended) == 1:
+        own[0].rank = f"local rank {ended.pop()}"
 
 
 def _telling(section: Section, waiting: Set[str]) -> Iterator[tuple[int, str]]:
@@ -217,5 +230,5 @@ READER = Reader(
         *("due to memory pressure (OOM)",),
         *START_MARKERS,
     ),
-    lines=(*_HINTS, *FATAL, *RUN_MARKERS),
+    lines=(*_HINTS, *FATAL, _EXIT_MARK, *RUN_MARKERS),
 )

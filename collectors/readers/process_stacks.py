@@ -7,7 +7,8 @@
 A traceback that ends in KeyboardInterrupt is one too, and frames of py-spy below `--- pid 811 (Worker_TP0)`.
 Follows py-spy 0.3 and 0.4, CPython's faulthandler, gdb's `thread apply all bt`, the kernel's stack files. Main threads
 are told, and others where they are at work on something that the job waits for. A stack without a heading gives nothing,
-unless the command of py-spy, or of gdb on a process that runs, stands above it: then it is the main thread's.
+unless the command of py-spy stands above it: then it is cut out of the main thread; or it is gdb's, which begins with
+#0, and nothing above it tells of a crash.
 """  # noqa: E501 - lines as they are
 
 from __future__ import annotations
@@ -53,6 +54,10 @@ _GDB_FRAME = regex(
     r"#\d{1,4}\s{1,4}(?:0x[0-9a-f]{4,16} in )?(?P<function>[\w:~<>*&@.]{1,300})"
     r"(?:.{0,2000} from (?P<file>/\S{1,300})|.{0,2000} at (?P<source>\S{1,300})|.{0,2000})\s*$"
 )
+_GDB_FIRST = regex(r"#0\s{1,4}(?:0x[0-9a-f]{4,16} in )?[A-Za-z_][\w:~<>]{2,200}[\w:~<>*&@. ]{0,100}\(")
+_CRASH = regex(r"(?i)signal\b|SIG[A-Z]{3,4}|core (?:was generated|dump)|Sanitizer|crash|abort|corrupt|segfault")
+_NEAR_CRASH = 6
+"""Lines above a backtrace, in which a crash would be told: then it does not show a wait."""
 _INTERRUPT = "KeyboardInterrupt"
 _TRACEBACK = "Traceback (most recent call last):"
 _MOST_LINES = 200
@@ -67,7 +72,18 @@ _RANK = regex(
     r"|--local[-_]rank[= ](?P<local>\d{1,4})"
 )
 _TELLING: frozenset[StackPlace] = frozenset(
-    ("nccl-wait", "nccl-init", "cuda-sync", "cuda-init", "file-io", "compile", "build-lock", "store", "driver")
+    (
+        "nccl-wait",
+        "nccl-init",
+        "cuda-sync",
+        "cuda-init",
+        "file-io",
+        "compile",
+        "build-lock",
+        "store",
+        "driver",
+        "rdma-setup",
+    )
 )
 """Places that are told of threads beside the main one too."""
 _SHARED = regex(r"([\w.+-]{3,60}\.so(?:\.\d{1,5}){0,4})\)?\s*$")
@@ -144,12 +160,14 @@ def _threads(section: Section) -> Iterator[_Thread]:
             process = (int(begun["pid"]), _rank(begun["command"]))
             continue
         thread = _heading(line, index, process) or _noted(section, line, index)
-        if thread:
+        bare = None if thread or (waiting and not waiting[-1].frames) else _backtrace(section, line, index)
+        if thread or bare:
             if waiting and waiting[-1].frames:
                 yield from waiting
                 waiting = []
-            waiting.append(thread)
-            continue
+            waiting.extend(one for one in (thread, bare) if one)
+            if thread:
+                continue
         frame = _frame(line, waiting[-1].tool) if waiting else None
         if frame:
             for one in waiting:
@@ -221,6 +239,15 @@ def _noted(section: Section, line: str, index: int) -> _Thread | None:
     return _Thread("py-spy", index, pid, rank, None, None, is_main=True, last=index)
 
 
+def _backtrace(section: Section, line: str, index: int) -> _Thread | None:
+    """The thread whose innermost frame this line of gdb is, where nothing above it tells of a crash."""
+    if _GDB_FIRST.match(line) is None:
+        return None
+    if any(_CRASH.search(above[:300]) for above in section.lines[max(index - _NEAR_CRASH, 0) : index]):
+        return None
+    return _Thread("gdb", index, None, None, None, None, is_main=False, last=index)
+
+
 def _frame(line: str, tool: _Tool) -> str | None:
     """The frame that this line is, as `function (file)`."""
     form = {"py-spy": _PYSPY_FRAME, "faulthandler": _FAULT_FRAME, "gdb": _GDB_FRAME, "kernel": _KERNEL_FRAME}.get(
@@ -265,7 +292,7 @@ READER = Reader(
     read,
     markers=(
         *('): "MainThread"', "(most recent call first):", " (LWP ", "Pyspy dump for PID", _INTERRUPT),
-        *(" (torch/", " (vllm/", " (sglang/", " (threading.py:"),
+        *(" (torch/", " (vllm/", " (sglang/", " (threading.py:", "#0  "),
     ),
     commands=("py-spy dump", "cat /proc/", "gdb ", "pstack ", "gstack "),
     context=(60, 40),

@@ -17,6 +17,7 @@ from collectors.readers._gids import gid_tables
 from collectors.readers._lines import command_of
 from collectors.readers._rdma import PortLines
 from collectors.readers._regex import regex
+from collectors.readers.launcher_prefixes import without_launcher
 from kb.evidence import Looked, Reader, Reading, Section
 from kb.facts.network import GidTable, RdmaPort
 
@@ -34,8 +35,9 @@ _LISTED = regex(r"(?:[lrwx-]{10}\S?\s.{0,80}\s)?(?P<device>[a-z][\w.-]{0,40}\d)(
 def read(section: Section) -> Iterator[Reading]:
     """RdmaPort for each port, GidTable for each table of identifiers."""
     ports = PortLines()
+    ports.take(command_of(section)[:400], 0)
     for index, line in enumerate(section.lines):
-        ports.take(line[:400], index)
+        ports.take(without_launcher(line[:400]).text, index)
     for fact, first, last in ports.facts()[:_MOST_PORTS]:
         yield section.observe(fact, first, last)
     listed = _listed(section)
@@ -77,7 +79,15 @@ READER = Reader(
     read,
     markers=(
         *("Physical state:", "hca_id:", "Infiniband device '", "physical_state ", "/sys/class/infiniband/"),
-        *(" ==> ", "n_gids_found", "No IB devices found", "RoCE v2"),
+        *(
+            "PORT_INIT (",
+            "PORT_DOWN (",
+            "PORT_ACTIVE (",
+            " ==> ",
+            "n_gids_found",
+            "No IB devices found",
+            "RoCE v2",
+        ),
         *("INDEX\tGID", "INDEX   GID", "INDEX GID"),
     ),
     commands=("ibstat", "ibv_dev", "rdma link", "ibdev2netdev", "show_gids", "ls /sys/class/infiniband"),

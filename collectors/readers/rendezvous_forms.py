@@ -22,7 +22,11 @@ MARKERS = (
     *("Socket Timeout", "Failed to recv, got 0 bytes", "failed on SocketImpl(", "RendezvousTimeoutError"),
     *("RendezvousConnectionError", "Error waiting on exit barrier", "monitoredBarrier", "connectFullMesh failed"),
     *("retrieving ncclUniqueId from", "gloo/transport/tcp", "hostname of the client socket cannot be"),
-    *("connection to the C10d store has failed", "connect() timed out. Original timeout"),
+    *(
+        "connection to the C10d store has failed",
+        "connect() timed out. Original timeout",
+        "to complete rendezvous",
+    ),
     *("network addresses of (", "Unable to resolve hostname to a (local) address", "[Gloo] Rank "),
     *("NCCL WARN Net : error encountered when getting address info", "failed to send a keep-alive heartbeat"),
 )
@@ -67,6 +71,8 @@ _AGENT = regex(
 _AGENT_STORE = regex(r"The connection to the C10d store has failed")
 _OLD_CONNECT = regex(r"connect\(\) timed out\. Original timeout was (?P<waited>\d{1,12}) ms")
 """Up to torch 1.10; without an address."""
+_ELASTIC = regex(r"Timeout (?P<waited>\d{1,9})s? to complete (?:the )?rendezvous")
+"""DLRover's agents, in place of torchrun's."""
 _AGENT_LOST = regex(r"The node '.{1,200}' has failed to send a keep-alive heartbeat to the rendezvous")
 _EXIT = regex(r"Error waiting on exit barrier\. Elapsed: (?P<waited>\d{1,9})(?:\.\d{1,20})? seconds")
 _BARRIER = regex(
@@ -159,6 +165,9 @@ def _agent(text: str) -> Meeting | None:
     if (agent := _AGENT.match(text)) is not None:
         reason = "timed-out" if agent["kind"] == "Timeout" else "other"
         return Meeting(RendezvousFailure, {"stage": "agent-join", "reason": reason})
+    if (elastic := _ELASTIC.match(text)) is not None:
+        fields = {"stage": "agent-join", "reason": "timed-out", "waited_s": float(elastic["waited"])}
+        return Meeting(RendezvousFailure, fields)
     if _AGENT_STORE.match(text):
         return Meeting(RendezvousFailure, {"stage": "agent-join", "reason": "other"})
     if (old := _OLD_CONNECT.match(text)) is not None:

@@ -61,7 +61,13 @@ _NCCL = regex(r"is using nccl==(\d{1,3}(?:\.\d{1,3}){1,3})")
 _RANK = regex(r"(?:world_size=\d{1,6} rank=| rank )(\d{1,6})(?: local_rank=| in world size )")
 
 _MARKERS = (
-    *("vLLM API server version", "LLM engine (v", "vLLM is using nccl==", "non-default args: {"),
+    *(
+        "vLLM API server version",
+        "LLM engine (v",
+        "LLM engine with config: ",
+        "vLLM is using nccl==",
+        "non-default args: {",
+    ),
     *("in world size", "distributed_init_method=", "Starting to load model ", "Model loading took "),
     *("Loading model weights took ", "Graph capturing finished in ", "Avg prompt throughput"),
 )

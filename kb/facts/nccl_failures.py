@@ -35,6 +35,7 @@ ErrnoClass: TypeAlias = Literal[
     "no-device",
     "not-supported",
     "too-many-files",
+    "read-only",
     "unreachable",
     "no-data",
     "other",

@@ -7,6 +7,7 @@ from kb.facts.base import Fact
 StackPlace: TypeAlias = Literal[
     "nccl-wait",
     "nccl-init",
+    "rdma-setup",
     "cuda-sync",
     "cuda-init",
     "dataloader",
