@@ -355,7 +355,8 @@ def test_any_engine_comes_to_the_same_over_the_examples_of_the_rules(example):
 
 
 @pytest.mark.parametrize(
-    ("end", "seen"), [("time-limit", True), ("requeued", True), ("cancelled", True), ("preempted", False), ("finished", False)]
+    ("end", "seen"),
+    [("time-limit", True), ("requeued", True), ("cancelled", True), ("preempted", False), ("finished", False)],
 )
 def test_that_the_scheduler_ended_a_job_is_a_symptom(end, seen):
     """It wants an explanation: a job that hangs is ended at its limit, and so is one that was too long."""
