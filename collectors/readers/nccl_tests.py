@@ -19,7 +19,6 @@ from typing import Any, Literal
 
 from collectors.readers._json_text import at, json_of, line_with
 from collectors.readers._regex import regex
-from collectors.readers.hang_notes import is_hang_note
 from collectors.readers.launcher_prefixes import without_launcher
 from collectors.readers.nccl_failure_forms import release_of
 from kb.evidence import Reader, Reading, Section
@@ -116,7 +115,7 @@ def read(section: Section) -> Iterator[Reading]:
     for run, following in zip(runs[:MOST_RUNS], [*runs[1:], None], strict=False):
         fact = _fact(run)
         below = section.lines[run.end + 1 : following.index if following else None]
-        is_ended = limited or any(line.startswith("^C") or is_hang_note(line) for line in below)
+        is_ended = limited or any(line.startswith("^C") for line in below)
         if fact.outcome == "unfinished" and is_ended:
             fact = fact.model_copy(update={"timed_out": True})
         if direct_off:

@@ -99,8 +99,7 @@ class SystemSuspend(Fact):
     kind: ClassVar[str] = "system_suspend"
 
     state: Literal["suspend", "hibernate"]
-    reported_by: Literal["kernel", "systemd", "user"]
-    """`user`: a sentence in what somebody wrote."""
+    reported_by: Literal["kernel", "systemd"]
     count: int = 1
     boot: WhichBoot = "this"
     time: str | None = None
