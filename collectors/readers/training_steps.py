@@ -50,24 +50,29 @@ _LEAST = 2
 
 def read(section: Section) -> Iterator[Reading]:
     """Progress of one training, and RunEnd where it got to its end."""
-    counters: list[tuple[int, int]] = []
-    lines: list[int] = []
-    for index, line in section.matching(*_MARKERS):
-        counter = _counter(_bare(line))
-        if counter is None or (counters and counter == counters[-1]):
-            continue
-        if counters and counter < counters[-1]:
-            counters, lines = [], []
-        counters.append(counter)
-        lines.append(index)
-    if len(counters) < _LEAST or lines[-1] < last_run(section):
+    steps = _last_steps(section)
+    if len(steps) < _LEAST or steps[0][1] < last_run(section):
         return
-    end = _end(section, lines[-1])
-    done = ".".join(str(part) for part in counters[-1] if part >= 0)
+    counter, last = steps[0]
+    end = _end(section, last)
+    done = ".".join(str(part) for part in counter if part >= 0)
     fact = Progress(activity="train", what="step", done=done, state="advancing" if end is None else "finished")
-    yield section.observe(fact, lines[-1])
+    yield section.observe(fact, last)
     if end is not None:
         yield section.observe(RunEnd(end="finished", said_by="training"), end)
+
+
+def _last_steps(section: Section) -> list[tuple[tuple[int, int], int]]:
+    """The last counter with its line, and the one before it where it is lower: more of a long run tells no more."""
+    steps: list[tuple[tuple[int, int], int]] = []
+    for index, line in reversed(list(section.matching(*_MARKERS))):
+        counter = _counter(_bare(line))
+        if counter is None:
+            continue
+        if steps and counter != steps[0][0]:
+            return [*steps, (counter, index)] if counter < steps[0][0] else steps
+        steps = [(counter, index)]
+    return steps
 
 
 def _bare(line: str) -> str:
