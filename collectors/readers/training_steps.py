@@ -63,7 +63,7 @@ def read(section: Section) -> Iterator[Reading]:
 
 
 def _last_steps(section: Section) -> list[tuple[tuple[int, int], int]]:
-    """The last counter with its line, and the one before it where it is lower: more of a long run tells no more."""
+    """The last counter with its line, and the one before it where it is lower: a long run tells no more."""
     steps: list[tuple[tuple[int, int], int]] = []
     for index, line in reversed(list(section.matching(*_MARKERS))):
         counter = _counter(_bare(line))
