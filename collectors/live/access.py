@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from collectors.live.places import DEVICE_FILES
 from collectors.live.report import report
-from collectors.live.tree import complain
+from collectors.live.tree import matching
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,7 +25,7 @@ _NOTE = "asked for this process; the device filter of another cgroup, such as a 
 def device_access(tree: Tree) -> Iterator[str]:
     """A line of strace for each device file; where there is none, FileNotFoundError."""
     ask = _asker()
-    paths = [path for pattern in DEVICE_FILES for path in _there(tree, pattern)]
+    paths = [path for pattern in DEVICE_FILES for path in matching(tree, pattern)]
     paths = [path for path in paths if not os.path.isdir(tree.real(path))]  # noqa: PTH112 - a text
     if not paths:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), DEVICE_FILES[0])
@@ -35,16 +35,6 @@ def device_access(tree: Tree) -> Iterator[str]:
         call = f'access("{path}", R_OK|W_OK)'
         says = f"-1 {errno.errorcode.get(code, code)} ({os.strerror(code)})" if code else "0"
         yield f"{call:<40}= {says}"
-
-
-def _there(tree: Tree, pattern: str) -> list[str]:
-    try:
-        return tree.glob(pattern)
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        complain(pattern, error)
-        return []
 
 
 def _asker() -> Callable[[str], int]:

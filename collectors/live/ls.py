@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from collectors.live.tree import Tree, complain
+from collectors.live.tree import Tree, complain, matching
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -43,7 +43,7 @@ def list_files(*patterns: str) -> Callable[[Tree], Iterator[str]]:
     """
 
     def lines(tree: Tree) -> Iterator[str]:
-        paths = [path for pattern in patterns for path in _there(tree, pattern)]
+        paths = [path for pattern in patterns for path in matching(tree, pattern)]
         yield from _aligned(_rows(tree, _with_targets(tree, paths)))
 
     return lines
@@ -57,7 +57,7 @@ def list_libraries(folders: Sequence[str], names: Sequence[str]) -> Callable[[Tr
             path
             for folder in _folders(tree, folders)
             for name in names
-            for path in _there(tree, f"{folder}/{name}")
+            for path in matching(tree, f"{folder}/{name}")
         ]
         yield from _aligned(_rows(tree, _with_targets(tree, paths)))
 
@@ -70,29 +70,18 @@ def list_targets(folders: Sequence[str], names: Sequence[str]) -> Callable[[Tree
     def lines(tree: Tree) -> Iterator[str]:
         for folder in _folders(tree, folders):
             for name in names:
-                for path in _there(tree, f"{folder}/{name}"):
+                for path in matching(tree, f"{folder}/{name}"):
                     yield f"$ readlink -f {path}"
                     yield tree.resolve(path)
 
     return lines
 
 
-def _there(tree: Tree, pattern: str) -> list[str]:
-    """What matches; a folder that cannot be listed is said, one that is not there is nothing."""
-    try:
-        return tree.glob(pattern)
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        complain(pattern, error)
-        return []
-
-
 def _folders(tree: Tree, patterns: Sequence[str]) -> list[str]:
     """The folders that match, the first name of each."""
     first: dict[str, str] = {}
     for pattern in patterns:
-        for folder in _there(tree, pattern):
+        for folder in matching(tree, pattern):
             first.setdefault(tree.resolve(folder), folder)
     return list(first.values())
 

@@ -161,6 +161,17 @@ def print_transcript(lines: Callable[[], Iterator[str]]) -> None:
         _write(os.fsencode(f"{line}\n"))
 
 
+def matching(tree: Tree, pattern: str) -> list[str]:
+    """What matches; a folder that cannot be listed is said, one that is not there is nothing."""
+    try:
+        return tree.glob(pattern)
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        complain(pattern, error)
+        return []
+
+
 def complain(path: str, error: OSError) -> None:
     """Says on standard error that one part of a listing could not be read."""
     os.write(2, os.fsencode(f"cat: {path}: {error.strerror}\n"))

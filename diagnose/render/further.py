@@ -222,7 +222,7 @@ def _tests(report: Report, width: int, faults: Sequence[Finding], skip: int) -> 
     for number, one in enumerate(tests[:MOST_TESTS], skip + 1):
         lines += next_test(one, number, width)
     if len(tests) > MOST_TESTS:
-        rest = ", ".join(one.probe.title for one in tests[MOST_TESTS:])
+        rest = "; ".join(one.probe.title for one in tests[MOST_TESTS:])
         lines += paragraph(f"And {len(tests) - MOST_TESTS} more: {rest}", width, 5, "dim", limit=2)
     return lines
 
