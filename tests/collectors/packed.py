@@ -1,10 +1,14 @@
-"""Archives made of a few files, for tests of what opens them."""
+"""Folders, archives and bundles made of a few files, and what was opened, for tests of what opens them."""
 
 from __future__ import annotations
 
 import io
+import json
 import tarfile
 import zipfile
+from pathlib import Path
+
+from collectors.open import Opened
 
 
 def tarred(files: dict[str, bytes], *more: tarfile.TarInfo) -> bytes:
@@ -27,3 +31,26 @@ def zipped(files: dict[str, bytes]) -> bytes:
         for name, content in files.items():
             archive.writestr(name, content)
     return raw.getvalue()
+
+
+def lay(folder: Path, files: dict[str, bytes]) -> Path:
+    """The files below the folder."""
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    return folder
+
+
+def contents(opened: Opened) -> dict[str, bytes]:
+    """The content of each file, by its path."""
+    return {file.path: file.content.data for file in opened.files}
+
+
+def reasons(opened: Opened) -> list[tuple[str, str]]:
+    """What is left unread, by its name, and why."""
+    return [(Path(one.what).name, one.reason) for one in opened.unread]
+
+
+def manifest(*artifacts: dict, **more) -> bytes:
+    """The manifest of a bundle of these artifacts."""
+    return json.dumps({"schema": "diagnose.bundle/1", "host": "node-7", "artifacts": artifacts, **more}).encode()
