@@ -67,8 +67,10 @@ _OF_OFFLOADING: tuple[_Form, ...] = (  # OpenACC and OpenMP: NVIDIA HPC and PGI,
     (
         False,
         None,
-        rf"(?:Accelerator Fatal Error: )?call to {_CALL} returned error {_NUMBER}\b"
-        r"(?: \((?P<name>CUDA_ERROR_[A-Z_]{3,60})\))?(?:: (?P<said>.{3,200}))?\s*$",
+        (
+            rf"(?:Accelerator Fatal Error: )?call to {_CALL} returned error {_NUMBER}\b"
+            r"(?: \((?P<name>CUDA_ERROR_[A-Z_]{3,60})\))?(?:: (?P<said>.{3,200}))?\s*$"
+        ),
     ),
     (False, None, rf"libgomp: {_CALL} error: {_SAID}"),
     (False, None, rf"\"PluginInterface\" error: .{{0,300}}?[Ee]rror in {_CALL}: {_SAID}"),

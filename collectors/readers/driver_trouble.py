@@ -75,7 +75,8 @@ _FORMS = (
     _form(r"nvidia-uvm: .{0,160}Failed to initialize Confidential Compute", "confidential-computing"),
     _form(rf"NVRM: {_NAME}Cannot boot Confidential Compute", "confidential-computing"),
     _form(
-        rf"NVRM: {_NAME}GPU (?:confidential compute capability is not enabled|does not support confidential compute)",
+        rf"NVRM: {_NAME}GPU (?:confidential compute capability is not enabled"
+        r"|does not support confidential compute)",
         "confidential-mode-off",
     ),
     _form(rf"NVRM: {_NAME}CPU does not support confidential compute", "confidential-computing"),

@@ -3,10 +3,11 @@
     [Feb 27 2025 15:10:02] [ERROR] [tid 12727] detected NVSwitch non-fatal error 12028 on fid 0 on NVSwitch pci …
     host nv-fabricmanager[1507]: fabric manager NVIDIA GPU driver interface version 535.183.01 don't match with …
     host systemd[1]: Started NVIDIA fabric manager service.
-    nvlsm: ibwarn: [15] umad_init: can't read ABI version from … (No such file or directory): is ib_umad module loaded?
+    nvlsm: ibwarn: [15] umad_init: can't read ABI version from … (No such file …): is ib_umad module loaded?
 
-Follows fabric manager 450 to 610, systemd 219 to 257, libibumad 1.3 to 61, and the wrapper and services of Talos 1.4 to 1.13. Lines of one kind are told together. A sentence that
-quotes a message, and other programs' lines, give nothing.
+Follows fabric manager 450 to 610, systemd 219 to 257, libibumad 1.3 to 61, and the wrapper and services of Talos
+1.4 to 1.13. Lines of one kind are told together. A sentence that quotes a message, and other programs' lines, give
+nothing.
 """
 
 from __future__ import annotations
@@ -74,7 +75,8 @@ _WORDS: tuple[tuple[str, FabricProblem], ...] = (
 )
 _LOG_LEAD = regex(r"(?:^|[\]>;|:]\s{1,4})\[[A-Z][a-z]{2} [ \d]?\d \d{4} \d\d:\d$")
 _PROGRAM = regex(
-    r"(?:nv-fabricmanager|nvidia-fabricmanager(?:-start\.sh|-wrapper)?|\bnvlsm)(?:\[\d{1,10}\])?: ?(?:infiniband: )?$"
+    r"(?:nv-fabricmanager|nvidia-fabricmanager(?:-start\.sh|-wrapper)?|\bnvlsm)(?:\[\d{1,10}\])?"
+    r": ?(?:infiniband: )?$"
 )
 _UNIT = r"(?:nvidia-fabricmanager\.service(?: - |\b))?(?:NVIDIA )?(?:[Ff]abric [Mm]anager)?"
 _EVENTS = regex(

@@ -5,9 +5,9 @@
     Mar 04 10:01:02 000100 [3D1FF640] 0x01 -> sm_port_is_down_handler: ERR 5416: SM port is down
     10.5.0.7: nvlsm: Exiting SM
 
-Follows nvlsm 2024.6 to 2025.10, whose log is that of OpenSM 3.3 and 5, also under the wrapper of Talos. The log of another OpenSM, which manages
-InfiniBand, looks the same: so the path, the command or a line must name nvlsm or fabric manager. Other lines
-give nothing.
+Follows nvlsm 2024.6 to 2025.10, whose log is that of OpenSM 3.3 and 5, also under the wrapper of Talos. The log of
+another OpenSM, which manages InfiniBand, looks the same: so the path, the command or a line must name nvlsm or
+fabric manager. Other lines give nothing.
 """
 
 from __future__ import annotations

@@ -57,8 +57,8 @@ class DriverTrouble(Fact):
 
     problem: Trouble
     """`needs-reset`: the driver says that the GPU likely needs it; `uvm-fatal`: nvidia-uvm refuses all work
-    until it is loaded again; `confidential-mode-off`: this is a confidential virtual machine, and the GPU is not in
-    the mode for one; `peermem-invalid-context`: harmless at the end of a process; `msi-fallback`: slower
+    until it is loaded again; `confidential-mode-off`: this is a confidential virtual machine, and the GPU is
+    not in the mode for one; `peermem-invalid-context`: harmless at the end of a process; `msi-fallback`: slower
     interrupts, no fault."""
     bdf: Bdf | None = None
     gpu: int | None = None
