@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from collectors.combiners import Facts, derived, libraries
+from collectors.combiners import Facts, derived, driver, libraries
 from kb.catalogues import toolkit_of_branch
 from kb.evidence import Observed, Reading
 from kb.facts import version_key
@@ -17,7 +17,8 @@ from kb.facts.packages import Package
 def combine(facts: Facts) -> Iterator[Reading]:
     """CudaCompatMode `forward` for a newer libcuda before the driver's; `minor-version` for a newer toolkit."""
     facts = facts if facts.of(ResolvedLibrary) else facts.and_also(libraries.combine(facts))
-    modules = [(module, seen) for module, seen in facts.of(KernelModule) if _runs(module)]
+    known = facts.and_also(driver.combine(facts)).of(KernelModule)  # nvidia-smi names the module's release too
+    modules = [(module, seen) for module, seen in known if _runs(module)]
     packages = [(one, seen) for one, seen in facts.of(Package) if one.role == "cuda-compat" and one.upstream]
     for library, seen in facts.of(ResolvedLibrary):
         if library.origin != "cuda-compat" or library.soname != "libcuda.so.1":

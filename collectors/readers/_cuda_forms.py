@@ -62,6 +62,19 @@ _OF_SAMPLES: tuple[_Form, ...] = (
     (False, None, r"Failed to allocate device vector \w \(error code (?P<said>[^)]{3,120})\)!?"),
     (True, None, rf"cudaGetDevice(?:Count|Properties) returned {_NUMBER}\s*$"),
 )
+_CALL = r"cu[A-Z]\w{2,60}"
+_OF_OFFLOADING: tuple[_Form, ...] = (  # OpenACC and OpenMP: NVIDIA HPC and PGI, GCC, LLVM
+    (
+        False,
+        None,
+        (
+            rf"(?:Accelerator Fatal Error: )?call to {_CALL} returned error {_NUMBER}\b"
+            r"(?: \((?P<name>CUDA_ERROR_[A-Z_]{3,60})\))?(?:: (?P<said>.{3,200}))?\s*$"
+        ),
+    ),
+    (False, None, rf"libgomp: {_CALL} error: {_SAID}"),
+    (False, None, rf"\"PluginInterface\" error: .{{0,300}}?[Ee]rror in {_CALL}: {_SAID}"),
+)
 _OF_OTHERS: tuple[_Form, ...] = (
     (False, None, rf"(?:[\w.]{{1,80}}Error: )?(?P<name>cudaError[A-Z]\w{{2,60}}): {_SAID}"),
     (False, None, rf"{_RAISED}.{{0,300}}?[=:('] ?(?P<name>CUDA_ERROR_[A-Z_]{{3,60}}|cudaError[A-Z]\w{{2,60}})"),
@@ -118,6 +131,7 @@ _SPEAKERS: tuple[tuple[Speaker, tuple[_Form, ...]], ...] = (
     ("framework", _OF_FRAMEWORKS),
     ("cuda-sample", _OF_SAMPLES),
     ("nccl-tests", _OF_NCCL_TESTS),
+    ("other", _OF_OFFLOADING),
     ("other", _OF_OTHERS),
     ("other", _OF_CHECKS),
 )
@@ -150,6 +164,7 @@ MARKERS = (
     *(" failed: operation not", " failed: invalid ", " failed: system not", "GPUassert: ", "GPU assert: "),
     *("library init failure", "library failed to get device context"),
     *("CUDART error: ", "ggml_cuda_init: failed", "Couldn't init CUDA"),
+    *("call to cu", "libgomp: cu", '"PluginInterface" error'),
 )
 
 

@@ -21,8 +21,12 @@ VERSION = r"\d{1,5}(?:\.\d{1,5}){1,3}"
 """A version of two to four parts as a part of a regular expression."""
 
 _LEAD_COLUMNS = 120
-# The ends of `[   12.345678] `, `host kernel: `, `<4>`, kmsg's `4,12,345,-;`, `12:00:00.123Z `, `kern  :err   : `.
-_LEAD = regex(r"(?:[\]>;]:?|\bkernel:|\bkern\s{0,4}:\s{0,4}\w{1,10}\s{0,4}:|\d:\d\d\S{0,30})\s{0,40}$")
+# The ends of `[   12.345678] `, `host kernel: `, `<4>`, kmsg's `4,12,345,-;`, `12:00:00.123Z `, `kern  :err   : `;
+# and the address of the machine, which talosctl and pdsh put before every line: `10.5.0.7: `.
+_LEAD = regex(
+    r"(?:[\]>;]:?|\bkernel:|\bkern\s{0,4}:\s{0,4}\w{1,10}\s{0,4}:|\d:\d\d\S{0,30}"
+    r"|^(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9a-f]{1,4}(?::[0-9a-f]{0,4}){2,7}):)\s{0,40}$"
+)
 _BARE_NO_FILE = regex(
     r"no such file or directory|datei oder verzeichnis nicht gefunden|aucun fichier ou dossier|"
     r"no existe el (?:archivo|fichero)|file o directory non esistente|нет такого файла|没有那个文件|"

@@ -3,9 +3,11 @@
     RuntimeError: CUDA error: no kernel image is available for execution on the device
     UserWarning: CUDA initialization: Unexpected error from cudaGetDeviceCount(). … Error 802: system not yet initialized
     cudaGetDeviceCount returned 802
+    Accelerator Fatal Error: call to cuMemAlloc returned error 2 (CUDA_ERROR_OUT_OF_MEMORY): Out of memory
 
-Follows PyTorch 1.0 to 2.14, the checks of CUDA's samples, CuPy, Numba, TensorFlow, Triton, vLLM and SGLang. What NCCL
-warns of is told by NcclCudaFailure. A sentence that mentions an error gives nothing: the form must begin its line.
+Follows PyTorch 1.0 to 2.14, the checks of CUDA's samples, CuPy, Numba, TensorFlow, Triton, vLLM, SGLang, and the OpenACC and
+OpenMP of NVIDIA HPC (and PGI), GCC 7 to 15 and LLVM 16 to 22. What NCCL warns of is told by NcclCudaFailure. A sentence
+that mentions an error gives nothing: the form must begin its line.
 """  # noqa: E501 - lines of the log as they are
 
 from __future__ import annotations

@@ -57,7 +57,9 @@ BY_KERNEL = (
         "no-gsp-firmware",
     ),
     _form(r"NVRM: (?:GPU\d{1,3} )?(?:\w{1,60}: )?No firmware image found", "no-gsp-firmware"),
-    _form(rf"NVRM: {_GPU}(?:GPU\d{{1,3}} )?(?:\w{{1,60}}: )?Cannot initialize GSP firmware RM", "gsp-init-failed"),
+    _form(
+        rf"NVRM:? {_GPU}(?:GPU\d{{1,3}} )?(?:\w{{1,60}}: )?Cannot initialize GSP firmware RM", "gsp-init-failed"
+    ),
     _form(r"NVRM: No address space to allocate resized BAR1", "bar-resize-failed"),
     _form(r"NVRM: FATAL: Failed to re-allocate BAR1", "bar-resize-failed"),
     _form(r"NVRM: Fatal Error while attempting to resize PCIe BARs", "bar-resize-failed"),

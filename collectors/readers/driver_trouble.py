@@ -74,6 +74,12 @@ _FORMS = (
     _form(r"(?:nvidia-uvm: .{0,160}|\buvm )[Ee]ncountered (?:a )?global fatal error", "uvm-fatal"),
     _form(r"nvidia-uvm: .{0,160}Failed to initialize Confidential Compute", "confidential-computing"),
     _form(rf"NVRM: {_NAME}Cannot boot Confidential Compute", "confidential-computing"),
+    _form(
+        rf"NVRM: {_NAME}GPU (?:confidential compute capability is not enabled"
+        r"|does not support confidential compute)",
+        "confidential-mode-off",
+    ),
+    _form(rf"NVRM: {_NAME}CPU does not support confidential compute", "confidential-computing"),
     _form(rf"NVRM: Attempting to remove device (?P<bdf>{BDF}) with non-zero usage count", "device-removed-in-use"),
 )
 _MARKERS = (
@@ -81,6 +87,7 @@ _MARKERS = (
     *("NV_ERR_RESET_REQUIRED", "NV_ERR_GPU_IS_LOST", "rpcRecvPoll timedout", "GSP Timeout", "_kgspLogRpcTimeout"),
     *("eartbeat timed out", " unresponsive =", "NV_ERR_NO_MEMORY", "topology not supported", "nvidia-peermem nv"),
     *("gdrdrv:", "Failed to enable MSI", "procfs suspend interface", "Confidential Compute"),
+    *("confidential compute capability is not", "does not support confidential compute"),
     *("with non-zero usage count", "global fatal error"),
 )
 

@@ -3,9 +3,11 @@
     [Feb 27 2025 15:10:02] [ERROR] [tid 12727] detected NVSwitch non-fatal error 12028 on fid 0 on NVSwitch pci …
     host nv-fabricmanager[1507]: fabric manager NVIDIA GPU driver interface version 535.183.01 don't match with …
     host systemd[1]: Started NVIDIA fabric manager service.
+    nvlsm: ibwarn: [15] umad_init: can't read ABI version from … (No such file …): is ib_umad module loaded?
 
-Follows fabric manager 450 to 610 and systemd 219 to 257. Lines of one kind are told together. A sentence that
-quotes a message, and other programs' lines, give nothing.
+Follows fabric manager 450 to 610, systemd 219 to 257, libibumad 1.3 to 61, and the wrapper and services of Talos
+1.4 to 1.13. Lines of one kind are told together. A sentence that quotes a message, and other programs' lines, give
+nothing.
 """
 
 from __future__ import annotations
@@ -28,6 +30,11 @@ _SWITCH = regex(
     r"detected NVSwitch (?P<kind>fatal|non-fatal) error (?P<code>\d{1,6}) on fid \d{1,4} on NVSwitch "
     rf"pci bus id (?P<bdf>{BDF})"
 )
+_UMAD = regex(
+    r"(?:ibwarn: \[\d{1,10}\] )?(?:\w{1,40}: )?can't read ABI version from \S{1,200} \(.{1,120}\): "
+    r"is (?:ib_umad|ibcore) module loaded\?"
+)
+"""Of whatever uses InfiniBand; it is about NVLink where nvlsm or fabric manager says it."""
 _FORMS: tuple[tuple[re.Pattern[str], FabricProblem], ...] = (
     (_VERSIONS, "version-mismatch"),
     (
@@ -46,6 +53,11 @@ _FORMS: tuple[tuple[re.Pattern[str], FabricProblem], ...] = (
         "management-path",
     ),
     (regex(r"modprobe: FATAL: Module (?:ib_umad|mlx5_ib|ib_core|mlx5_core) not found"), "management-path"),
+    (_UMAD, "management-path"),
+    (
+        regex(r"failed to (?:initialize libibumad|find a NVSwitch management port)\b"),
+        "management-path",
+    ),
 )
 _ERROR = regex(r"\d:\d\d\] \[(?:ERROR|CRITICAL)\] (?:\[tid \d{1,10}\] )?(?P<text>\S.{4,400})")
 # What an error of its log is about, in lower case; the first that occurs counts.
@@ -62,7 +74,10 @@ _WORDS: tuple[tuple[str, FabricProblem], ...] = (
     ("route", "routing"),
 )
 _LOG_LEAD = regex(r"(?:^|[\]>;|:]\s{1,4})\[[A-Z][a-z]{2} [ \d]?\d \d{4} \d\d:\d$")
-_PROGRAM = regex(r"(?:nv-fabricmanager|nvidia-fabricmanager(?:-start\.sh)?)(?:\[\d{1,10}\])?: ?$")
+_PROGRAM = regex(
+    r"(?:nv-fabricmanager|nvidia-fabricmanager(?:-start\.sh|-wrapper)?|\bnvlsm)(?:\[\d{1,10}\])?"
+    r": ?(?:infiniband: )?$"
+)
 _UNIT = r"(?:nvidia-fabricmanager\.service(?: - |\b))?(?:NVIDIA )?(?:[Ff]abric [Mm]anager)?"
 _EVENTS = regex(
     rf"systemd\[\d{{1,10}}\]: (?:(?P<verb>Started|Stopping|Stopped|Failed to start) {_UNIT}"
@@ -70,10 +85,18 @@ _EVENTS = regex(
     r"(?P<what>Failed with result|Deactivated successfully"
     r"|Control process exited, code=(?:exited, status=[1-9]|killed)))"
 )
+# Talos has no systemd: its service manager says so, in the log of the machine and in lists of services.
+_OF_TALOS = regex(
+    r"Error running Containerd\((?:ext-)?nvidia-fabricmanager\), going to restart forever: .{0,200}"
+    r"failed: exit code [1-9]"
+)
 _OF_UNIT = regex(r"fabric ?manager", re.IGNORECASE)
 _CONFIGURED = regex(r"Successfully configured all the available (?:GPUs and )?NVSwitches")
 _BEGUN = regex(rf"Fabric Manager version (?P<version>{VERSION}) is running|Starting NVIDIA fabric manager daemon")
-_SYSTEM = regex(r"Detected (?P<system>Pre-NVL5|NVL5\+) system|fabric manager daemon for (?P<nvlink5>NVLink5\+)")
+_SYSTEM = regex(
+    r"Detected (?P<system>Pre-NVL5|NVL5\+) system|fabric manager daemon for (?P<nvlink5>NVLink5\+)"
+    r"|found NVSwitch LPF(?: device)?: "
+)
 _TIME = regex(
     r"\[(?P<log>[A-Z][a-z]{2} [ \d]?\d \d{4} \d\d:\d\d:\d\d)\]"
     r"|(?P<iso>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)|(?P<syslog>\b[^\W\d]{3,10}\.? [ \d]\d \d\d:\d\d:\d\d)(?=\s)"
@@ -85,7 +108,7 @@ _MARKERS = (
     *("nv-fabricmanager", "nvidia-fabricmanager", "fabric manager", "Fabric Manager", "NVSwitch"),
     *("NV_WARN_NOTHING", "[ERROR] [tid", "[CRITICAL] [tid", "multicast team", "nvlsm does not exist"),
     *("no packages found matching nvlsm", "package nvlsm is not"),
-    "Module ib_umad not found",
+    *("Module ib_umad not found", "can't read ABI version from"),
 )
 _LINES = (
     *("fabric manager ", "NVIDIA fabric manager", "nvidia-fabricmanager.service"),
@@ -184,7 +207,7 @@ def _problem(line: str) -> FabricManagerProblem | None:
         )
     for form, problem in _FORMS:
         match = form.search(line)
-        if match and _is_own(line[: match.start()]):
+        if match and _is_own(line[: match.start()], by_name=form is _UMAD):
             named = match.groupdict()
             return FabricManagerProblem(
                 problem=problem,
@@ -201,9 +224,9 @@ def _problem(line: str) -> FabricManagerProblem | None:
     return None
 
 
-def _is_own(lead: str) -> bool:
-    """Whether a message with this before it is a line of a log or of a terminal."""
-    return is_lead(lead) or _PROGRAM.search(lead[-80:]) is not None
+def _is_own(lead: str, *, by_name: bool = False) -> bool:
+    """Whether a message with this before it is a line of a log or of a terminal, or must name the program."""
+    return (not by_name and is_lead(lead)) or _PROGRAM.search(lead[-80:]) is not None
 
 
 def _event(run: _Run, line: str, index: int) -> None:
@@ -217,6 +240,8 @@ def _event(run: _Run, line: str, index: int) -> None:
         run.state, run.begun, run.version = "started", run.begun + 1, begun["version"] or run.version
     elif event and _OF_UNIT.search(line[event.start() :]):
         _unit_event(run, event["verb"] or event["what"])
+    elif _OF_TALOS.search(line):
+        run.state, run.failures = "failed", run.failures + 1
     else:
         return
     run.last, run.time = index, _time(line) or run.time

@@ -1,7 +1,8 @@
 """The fixed words in which frameworks complain, each with the class of its meaning. No reader.
 
 PyTorch, vLLM, SGLang, TensorRT-LLM, Triton (language and server), DeepSpeed, Megatron-LM, Accelerate, Ray,
-FlashAttention, FlashInfer, HAMi. `wanted` and `available` are the two numbers that did not fit.
+FlashAttention, FlashInfer, HAMi, Faiss, llama.cpp, Dorado. `wanted` and `available` are the two numbers that did
+not fit.
 """
 
 from __future__ import annotations
@@ -33,6 +34,9 @@ _LINES: tuple[tuple[FrameworkErrorClass, str], ...] = (
     ("invalid-device-ordinal", r"(?:cuda runtime error|CUDA driver error).{0,20}: invalid device ordinal"),
     ("invalid-device-ordinal", rf"device >= 0 && device < num_gpus INTERNAL {_ANY}device={_W}, num_gpus={_A}"),
     ("invalid-device-ordinal", r"device >= 0 && device < num_gpus INTERNAL ASSERT"),
+    ("invalid-device-ordinal", rf"Invalid CUDA device index ['\"]{_W}['\"] {_ANY} there are {_A} visible CUDA"),
+    ("invalid-device-ordinal", rf"{_ANY}Invalid GPU device {_W}(?! selected)\b"),
+    ("invalid-device-ordinal", rf"(?:\w{{3,60}}: )?invalid value for main_gpu: {_W} \(available devices: {_A}\)"),
     ("no-visible-gpu", r"No CUDA GPUs are available|.{0,40}no CUDA-capable device is detected"),
     ("no-visible-gpu", r"Failed to infer device type|No accelerator \(.{3,60}\) is available"),
     ("too-few-gpus", rf"(?:World|Tensor parallel) size \({_W}\) (?:is|cannot be) larger than {_ANY}GPUs \({_A}\)"),

@@ -34,7 +34,7 @@ _SOURCE = "    "
 """How the source lines of a traceback begin: they quote what was not said."""
 _BROKEN_OFF = "An attempt has been made to start a new process before the"
 """CPython breaks this message and indents it like a source line."""
-_SEVERE = ("ERROR", "CRITICAL", ":[E", " E ")
+_SEVERE = ("ERROR", "CRITICAL", ":[E", " E ", "] [error]", "] [critical]")
 _SOFT = frozenset(("custom-all-reduce-off", "p2p-refused-for-gpu-model"))
 """A choice that the framework made, unless it raised."""
 _FATAL = frozenset(("launch-option", "model-load-failed", "host-memory-kill", "spawn-without-main"))
@@ -50,6 +50,7 @@ _MARKERS = (
         "re-initialize CUDA",
     ),
     *("has been made to start a", "invalid device ordinal", "Invalid device id", "device < num_gpus"),
+    *("Invalid CUDA device index", "Invalid GPU device ", "invalid value for main_gpu"),
     *("No CUDA GPUs are", "no CUDA-capable device", "to infer device type", "No accelerator ("),
     *("larger than the num", "s exceeds the total num", "has no GPU available", "No slot '", "divisible by"),
     *("aligned with the quant", "batch related param", "Runtime world size", "[TensorRT-LLM][ERROR]"),

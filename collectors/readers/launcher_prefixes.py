@@ -6,8 +6,8 @@ ip=10.0.0.1) `, vLLM `(Worker_TP1 pid=7) `.
 People: backticks around a line or an item; `- `, `> ` or ` # -> ` before an exception.
 Loggers: SGLang `[2026-01-31 12:00:00 TP0] `, vLLM `INFO 01-31 12:00:00 [core.py:70] `, c10d
 `[E131 12:00:00.123 ProcessGroupNCCL.cpp:616] `, transformers `[INFO|trainer.py:2134] 2026-01-31 12:00:00,123 >> `,
-accelerate, TensorRT-LLM, Python logging. A line without any of them is given back
-as it is. No reader: shared by the readers of logs.
+accelerate, TensorRT-LLM, spdlog `[2026-01-31 12:00:00.123] [error] `, Python logging. A line without any of them
+is given back as it is. No reader: shared by the readers of logs.
 """
 
 from __future__ import annotations
@@ -61,12 +61,25 @@ _LOGGER = regex(
         (?P<transformers>\d{4}-\d\d-\d\d[ ]\d\d:\d\d:\d\d,\d{3})[ ]>>[ ]
     | (?P<accelerate>\d\d/\d\d/\d{4}[ ]\d\d:\d\d:\d\d)[ ]-[ ][A-Z]{4,8}[ ]-[ ][\w.]{1,64}[ ]-[ ]
     | \[(?P<trtllm>\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d)\][ ]\[TRT-LLM\][ ](?:\[RANK[ ]\d{1,6}\][ ])?\[[VDIWEF]\][ ]
+    | \[(?P<spdlog>\d{4}-\d\d-\d\d[ ]\d\d:\d\d:\d\d\.\d{3})\][ ](?:\[[\w./-]{1,64}\][ ])?
+        \[(?:trace|debug|info|warning|error|critical)\][ ]
     | (?P<python>\d{4}-\d\d-\d\d[ ]\d\d:\d\d:\d\d,\d{3})
         (?:[ ]-[ ][\w.]{1,64}[ ]-[ ][A-Z]{4,8}[ ]-[ ]|[\t ][A-Z]{4,8}[ ][\w./-]{1,64}:\d{1,6}[ ]--[ ])
     """,
     re.VERBOSE,
 )
-_TIMES = ("sglang", "vllm", "c10d", "glog", "deepspeed", "python", "transformers", "accelerate", "trtllm")
+_TIMES = (
+    "sglang",
+    "vllm",
+    "c10d",
+    "glog",
+    "deepspeed",
+    "python",
+    "transformers",
+    "accelerate",
+    "trtllm",
+    "spdlog",
+)
 _BAR_ENDS = ("/s]", "/it]")
 
 

@@ -263,7 +263,10 @@ def _looked(
         yield section.looked(AcsControl, complete=none_set and as_root, reason="no-permission")
         return
     if devices and not command.startswith(_SPACE):
-        is_listing = len(devices) > sum(device.gpu is not None for device in devices.values())
+        of_gpus = sum(device.gpu is not None for device in devices.values())
+        # Bridges alone are what somebody picked for their flags: a machine has more than that.
+        only_bridges = all(device.is_bridge for device in devices.values())
+        is_listing = len(devices) > of_gpus and not only_bridges
         whole = "-s " not in command and _CUT.search(command) is None if command else is_listing
         yield section.looked(Gpu, complete=whole, reason="not-collected")
         yield section.looked(NvswitchOnBus, complete=whole and "-d" not in command, reason="not-collected")

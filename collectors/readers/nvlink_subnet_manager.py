@@ -3,10 +3,11 @@
     Mar 04 10:00:07 612345 [3F2A6740] 0x80 -> Entering MASTER state
     Mar 04 10:00:09 112233 [3F2A6740] 0x02 -> SUBNET UP
     Mar 04 10:01:02 000100 [3D1FF640] 0x01 -> sm_port_is_down_handler: ERR 5416: SM port is down
+    10.5.0.7: nvlsm: Exiting SM
 
-Follows nvlsm 2024.6 to 2025.10, whose log is that of OpenSM 3.3 and 5. The log of another OpenSM, which manages
-InfiniBand, looks the same: so the path, the command or a line must name nvlsm or fabric manager. Other lines
-give nothing.
+Follows nvlsm 2024.6 to 2025.10, whose log is that of OpenSM 3.3 and 5, also under the wrapper of Talos. The log of
+another OpenSM, which manages InfiniBand, looks the same: so the path, the command or a line must name nvlsm or
+fabric manager. Other lines give nothing.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _State: TypeAlias = Literal["running", "port-down", "failed", "stopped"]
 _OF_NVLSM = regex(r"nvlsm|nvidia-fabricmanager|NVLink Subnet Manager", re.IGNORECASE)
 _EVENT = regex(
     r"(?:\[\w{4,16}\] 0x[0-9A-Fa-f]{1,2} -> "
-    r"|(?:^|\d:\d\d\S{0,20} \S{1,64} )(?:nvlsm|[Oo]pen[Ss][Mm])(?:\[\d{1,10}\])?: )"
+    r"|(?:^(?:\d{1,3}(?:\.\d{1,3}){3}: )?|\d:\d\d\S{0,20} \S{1,64} )(?:nvlsm|[Oo]pen[Ss][Mm])(?:\[\d{1,10}\])?: )"
     r"(?:osm_[\w ]{1,80}: |sm_[\w ]{1,80}: )?"
     r"(?:ERR (?P<code>[0-9A-Fa-f]{4}): )?"
     r"(?P<what>SUBNET UP|Entering (?:MASTER|STANDBY) state|SM port is (?:down|up)|Exiting SM|\S.{0,200})"
@@ -37,8 +38,22 @@ _STATES: tuple[tuple[str, _State], ...] = (
     ("SM port is down", "port-down"),
     ("Exiting SM", "stopped"),
 )
-_FATAL = ("Perhaps another instance", "Error from osm_opensm_bind", "Unable to bind", "No local ports detected")
-_MARKERS = ("SUBNET UP", "Entering MASTER state", "Entering STANDBY state", "SM port is ", "-> osm_", "OpenSM")
+_FATAL = (
+    "Perhaps another instance",
+    "Error from osm_opensm_bind",
+    "Unable to bind",
+    "No local ports detected",
+    "can't read ABI version from",
+)
+_MARKERS = (
+    "SUBNET UP",
+    "Entering MASTER state",
+    "Entering STANDBY state",
+    "SM port is ",
+    "-> osm_",
+    "OpenSM",
+    "Exiting SM",
+)
 _LOOKED_AT_FIRST = 50
 _MOST_TEXT = 300
 
@@ -49,7 +64,7 @@ def read(section: Section) -> Iterator[Reading]:
         return
     state: _State | None = None
     errors, text, last = 0, None, 0
-    for index, whole in section.matching(*_MARKERS, "ERR ", "Exiting SM", *_FATAL):
+    for index, whole in section.matching(*_MARKERS, "ERR ", *_FATAL):
         line = whole[:MOST_COLUMNS]
         event = _EVENT.search(line)
         if event is None:
@@ -57,7 +72,9 @@ def read(section: Section) -> Iterator[Reading]:
         if event["code"]:
             errors, text = errors + 1, line[event.start("code") - len("ERR ") :].strip()[:_MOST_TEXT]
         found = _state(event["what"])
-        if found is not None:
+        if found == "failed" and not event["code"]:
+            text = event["what"].strip()[:_MOST_TEXT]
+        if found is not None and (found, state) != ("stopped", "failed"):  # it exits because it failed
             state, last = found, index
     if state is None and errors:
         state = "failed"

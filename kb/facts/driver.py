@@ -108,7 +108,8 @@ class ResolvedLibrary(Fact):
     version: Version | None = None
     """From the file name; None where the links were not collected."""
     origin: LibraryOrigin = "driver"
-    """Whose library it is, judged by the folder it lies in."""
+    """Whose library it is, judged by the folder it lies in. `cuda-compat` is also one of a release that the
+    package brought, and a libcuda newer than the module that was shown to work."""
 
 
 class MappedLibrary(Fact):

@@ -17,6 +17,7 @@ Trouble: TypeAlias = Literal[
     "fell-off-bus", "gpu-lost", "gsp-timeout", "gsp-heartbeat", "gsp-unresponsive", "marked-for-reset",
     "reset-required", "needs-reset", "out-of-memory", "dma-buf-topology", "peermem-invalid-context",
     "peermem-get-pages", "bar1-exhausted", "msi-fallback", "suspend-without-procfs", "confidential-computing",
+    "confidential-mode-off",
     "device-removed-in-use", "uvm-fatal",
 ]  # fmt: skip
 
@@ -56,7 +57,8 @@ class DriverTrouble(Fact):
 
     problem: Trouble
     """`needs-reset`: the driver says that the GPU likely needs it; `uvm-fatal`: nvidia-uvm refuses all work
-    until it is loaded again; `peermem-invalid-context`: harmless at the end of a process; `msi-fallback`: slower
+    until it is loaded again; `confidential-mode-off`: this is a confidential virtual machine, and the GPU is
+    not in the mode for one; `peermem-invalid-context`: harmless at the end of a process; `msi-fallback`: slower
     interrupts, no fault."""
     bdf: Bdf | None = None
     gpu: int | None = None

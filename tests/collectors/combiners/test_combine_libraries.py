@@ -7,7 +7,10 @@ from itertools import pairwise
 import pytest
 from combining import at, combined, complete, in_part, looked, observed
 
-from kb.facts.driver import LibraryFile, LibraryLink, LinkerEntry, ResolvedLibrary
+from kb.facts.compatibility import CudaCompatMode
+from kb.facts.driver import KernelModule, LibraryFile, LibraryLink, LinkerEntry, ResolvedLibrary
+from kb.facts.environment import CudaSampleResult
+from kb.facts.gpu import Gpu
 from kb.facts.packages import Package
 
 X = "/usr/lib/x86_64-linux-gnu"
@@ -163,3 +166,40 @@ def test_libraries_were_looked_for_where_cache_or_links_were():
     assert looked(ResolvedLibrary, complete(LinkerEntry), in_part(LibraryLink)) == [True]
     assert looked(ResolvedLibrary, in_part(LibraryLink)) == [False]
     assert looked(ResolvedLibrary, complete(LibraryFile)) == []
+
+
+def in_the_image(version: str) -> LibraryFile:
+    """A libcuda of the package in the folder that images have for it."""
+    return LibraryFile(stem="libcuda", path=f"/usr/local/cuda/compat/libcuda.so.{version}", version=version)
+
+
+def newer_than_the_module(*more) -> list[tuple[str, str | None, str]]:
+    """What is resolved where libcuda is of a newer release than the module."""
+    own = [entry(f"{X}/{CUDA}"), link(f"{X}/{CUDA}", f"{X}/libcuda.so.570.86.15")]
+    return found(*own, KernelModule(version="535.183.01", reported_by="procfs"), *more)
+
+
+@pytest.mark.parametrize(
+    ("more", "origin"),
+    [
+        ([], "driver"),
+        ([CudaSampleResult(sample="vectorAdd", outcome="passed")], "cuda-compat"),
+        ([CudaSampleResult(sample="vectorAdd", outcome="failed")], "driver"),
+        ([CudaSampleResult(sample="vectorAdd", outcome="passed"), Gpu(name="NVIDIA GeForce RTX 3090")], "driver"),
+        ([in_the_image("570.86.15")], "cuda-compat"),
+        ([in_the_image("560.35.03")], "driver"),
+        ([CudaCompatMode(mode="forward", library="570.86.15")], "cuda-compat"),
+    ],
+)
+def test_a_newer_libcuda_is_the_package_s_where_it_works_or_lies_in_its_folder(more, origin: str):
+    """With the driver's own libcuda of another release, no call of CUDA succeeds."""
+    assert [one[2] for one in newer_than_the_module(*more)] == [origin]
+
+
+def test_a_libcuda_of_the_module_s_release_is_the_driver_s():
+    """Though an image may bring the package of the same release."""
+    image = LibraryFile(stem="libcuda", path="/usr/local/cuda/compat/libcuda.so.535.183.01", version="535.183.01")
+    own = [entry(f"{X}/{CUDA}"), link(f"{X}/{CUDA}", f"{X}/libcuda.so.535.183.01")]
+    module = KernelModule(version="535.183.01", reported_by="procfs")
+
+    assert [one[2] for one in found(*own, module, image)] == ["driver"]
