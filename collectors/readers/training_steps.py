@@ -4,7 +4,9 @@
     Epoch: [1][ 40/5005]  Time 0.211  Loss 4.8123e+00
     100 images/sec: 427.7 +/- 0.3 (jitter = 1.9) 7.644
     total images/sec: 854.92
+    1875/1875 [==============================] - 4s 2ms/step - loss: 0.2912 - accuracy: 0.9153
 
+Keras draws such a bar below the line `Epoch 3/10` of its epoch, of `=` (2) or `━` (3), or none (verbose=2).
 Follows the examples of PyTorch, torchvision, Horovod, nanoGPT and tf_cnn_benchmarks, and what scripts print alike:
 a counter and a measure. Only counters that rise on two lines or more count, of the last run; a word like `done`
 counts where steps came before it and nothing that looks like an error came after them. Prose gives nothing.
@@ -34,7 +36,12 @@ _STEP = regex(
 )
 _INNER = regex(rf"{_COUNTER}(?P<outer>\d{{1,9}})[ ,:|]{{1,4}}{_COUNTER}(?P<inner>\d{{1,9}})\b.{{0,160}}{_MEASURE}")
 _BENCHMARK = regex(r"(?P<first>\d{1,9})\s{1,4}images/sec: [\d.]{1,12}\b")
-_MARKERS = ("loss", "Loss", "/sec", "/s", "_per_sec", "/it", "/step", "/iter")
+_EPOCH = regex(r"Epoch (?P<epoch>\d{1,7})/\d{1,7}\s*$")
+_BAR = regex(
+    r"(?P<done>\d{1,9})/\d{1,9} (?:\[[=>.]{5,60}\] - |[━─\s]{5,80}|- )"
+    r".{0,160}?\d(?:us|ms|s|m|h)?(?:/(?:step|sample|epoch))? - .{0,160}\bloss: \d"
+)
+_MARKERS = ("Epoch ", "loss", "Loss", "/sec", "/s", "_per_sec", "/it", "/step", "/iter")
 _ENDS = (
     *("total images/sec: ", "Total img/sec on ", "raining complete", "raining finished", "inished training"),
     *("raining done", "raining is done", "one training", "done in ", "Done in ", "one.", "inished in "),
@@ -52,8 +59,13 @@ def read(section: Section) -> Iterator[Reading]:
     """Progress of one training, and RunEnd where it got to its end."""
     counters: list[tuple[int, int]] = []
     lines: list[int] = []
+    epoch: int | None = None
     for index, line in section.matching(*_MARKERS):
-        counter = _counter(_bare(line))
+        text = _bare(line)
+        if (begun := _EPOCH.match(text)) is not None:
+            epoch = int(begun["epoch"])
+            continue
+        counter = _counter(text) or _of_keras(text, epoch)
         if counter is None or (counters and counter == counters[-1]):
             continue
         if counters and counter < counters[-1]:
@@ -83,6 +95,12 @@ def _counter(text: str) -> tuple[int, int] | None:
         return int(step["first"]), int(step["second"] or -1)
     benchmark = _BENCHMARK.match(text)
     return (int(benchmark["first"]), -1) if benchmark else None
+
+
+def _of_keras(text: str, epoch: int | None) -> tuple[int, int] | None:
+    """How far a bar below the line of its epoch has come."""
+    bar = _BAR.match(text) if epoch is not None else None
+    return (epoch, int(bar["done"])) if bar is not None and epoch is not None else None
 
 
 def _end(section: Section, after: int) -> int | None:
