@@ -1,8 +1,8 @@
 """NCCL's last warning as the programs that called it repeat it, without the head that NCCL gave it.
 
 PyTorch prints it below `Last error:` (from 1.13), XLA in quotes behind `Last NCCL warning(error) log entry`,
-nccl-tests behind the slash of its failure line. That two ranks share a GPU is told by the line alone, in NCCL's
-fixed words. No reader.
+nccl-tests behind the slash of its failure line. That two ranks share a GPU, and that a transfer over InfiniBand
+failed, is told by the line alone, in NCCL's fixed words. No reader.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collectors.readers.launcher_prefixes import without_launcher
 from collectors.readers.nccl_lines import NcclLine
 from kb.evidence import Section
 
-MARKERS = ("Last error:", "Last NCCL ", "Test NCCL failure ", "Duplicate GPU detected : rank ")
+MARKERS = ("Last error:", "Last NCCL ", "Test NCCL failure ", "Duplicate GPU detected : rank ", "Got completion ")
 MOST_COLUMNS = 2000
 
 _QUOTED = regex(
@@ -22,7 +22,11 @@ _QUOTED = regex(
     r"'(?P<text>[^']{3,400}(?:'[^']{1,200}'[^']{0,60})?)'"
 )
 _TEST = regex(r"Test NCCL failure \S{1,120}:\d{1,6} '[^'/]{3,120} / (?P<text>\S.{2,400}?)\s?'\s*$")
-_ALONE = regex(r"Duplicate GPU detected : rank \d{1,7} and rank \d{1,7} both on CUDA device [0-9a-f]{1,12}\s*$")
+_ALONE = regex(
+    r"Duplicate GPU detected : rank \d{1,7} and rank \d{1,7} both on CUDA device [0-9a-f]{1,12}\s*$"
+    r"|NET/IB\w{0,12}(?:/\w{1,12})? ?: ?Got completion (?:from peer \S{1,100} )?with "
+    r"(?:error \d{1,3}, |status=(?:\w{1,40}\()?\d{1,3}\)? )opcode"
+)
 _NO_WARNING = (
     "Exception raised from",
     "frame #",

@@ -49,7 +49,8 @@ _NAMES: dict[Framework, dict[str, str]] = {
     "mpi": {"n": "num_processes", "np": "num_processes", "npernode": "nproc_per_node", "N": "nproc_per_node"}
     | {"hostfile": "hostfile", "machinefile": "hostfile", "H": "hosts", "host": "hosts"},
     "slurm": {"N": "nnodes", "nodes": "nnodes", "n": "num_processes", "ntasks": "num_processes", "G": "gpus"}
-    | _same("ntasks_per_node", "gpus_per_node", "gpus_per_task", "gpus", "gres", "cpus_per_task", "exclusive"),
+    | _same("ntasks_per_node", "gpus_per_node", "gpus_per_task", "gpu_bind", "gpus", "gres", "cpus_per_task")
+    | _same("exclusive"),
     "ray": _same("head", "address", "num_gpus", "port"),
 }
 _PROGRAM = regex(

@@ -41,6 +41,7 @@ _LINES: tuple[tuple[FrameworkErrorClass, str], ...] = (
     ("no-visible-gpu", r"Failed to infer device type|No accelerator \(.{3,60}\) is available"),
     ("too-few-gpus", rf"(?:World|Tensor parallel) size \({_W}\) (?:is|cannot be) larger than {_ANY}GPUs \({_A}\)"),
     ("too-few-gpus", r"The number of required \w{2,8}s exceeds the total number of available \w{2,8}s in the pl"),
+    ("too-few-gpus", r"The number of required \w{2,8}s exceeds the total number of available \w{2,8}s\.?\s*$"),
     ("placement-group-waits", rf"Waiting for creating a placement group of specs for {_W} seconds"),
     (
         "placement-group-waits",
@@ -53,6 +54,7 @@ _LINES: tuple[tuple[FrameworkErrorClass, str], ...] = (
     ("heads-not-divisible", rf"{_ANY}attention heads.{{0,80}} divisible by"),
     ("world-size-not-divisible", rf"[Ww]orld[ _]size:? \(?{_W}\)? is not divisible by (?:\w{{1,40}} )?\(?{_A}"),
     ("world-size-not-divisible", r"[Ww]orld[ _]size.{0,60} divisible by|tp_size must be divisible by number of"),
+    ("world-size-not-divisible", r"The number of (?:GPUs per node|tensor parallelism) is not divisible by the n"),
     ("size-not-divisible", rf"{_W} is not divisible by {_A}\s*$"),
     ("size-not-divisible", r"The input size is not aligned with the quantized weight shape"),
     ("size-not-divisible", rf"Weight \w{{3,60}} = {_W} is not divisible by {_ANY} = {_A}"),

@@ -6,6 +6,7 @@
 
 Follows huggingface_hub 0.14 on, transformers 4, requests and urllib3, ModelScope, curl, wget, wandb. A line counts
 where the exception, or the client's own words, begin it after the logger's stamp; a person's sentence does not.
+How often a request failed is told by the number of its retry too, `Retrying in 4s [Retry 3/5].`
 Cut lines give what names the trouble.
 """
 
@@ -42,6 +43,10 @@ _LINES: tuple[tuple[HubTrouble | None, str], ...] = (
         r"curl: \(28\) (?:Connection|Failed to connect to|Operation|Resolving) .{0,120}(?:timed out|timeout)",
     ),
     (None, rf"{_E}?[('\"]{{0,3}}(?:[\w.]{{1,80}}\([('\"]{{0,3}})?HTTPS?ConnectionPool\(host="),
+    (
+        None,
+        r"(?:WARNING:[\w.]{1,80}:)?(?:['\"].{3,2500}['\"]|HTTP Error \d{3}) thrown while requesting [A-Z]{3,6} https?://",
+    ),
     (None, r"(?:WARNING: )?Retrying \(Retry\(total=\d{1,3}, .{1,200} after connection broken by "),
     (None, rf"{_E}(?:\d{{3}} (?:Client|Server) Error|.{{0,60}}Too Many Requests).{{0,200}} for url: https?://"),
 )
@@ -56,6 +61,9 @@ _CAUSES: tuple[tuple[HubTrouble, re.Pattern[str]], ...] = (
     ("not-found", regex(r"\b404 (?:Client Error|Not Found)")),
     ("unreachable", regex(r"unreachable|refused|No route to host|NewConnection|couldn't connect|Server Error")),
 )  # fmt: skip
+_RETRY = regex(
+    r"(?:WARNING:[\w.]{1,80}:)?Retrying in \d{1,5}(?:\.\d{1,9})?s \[Retry (?P<tries>\d{1,4})/\d{1,4}\]\.?\s*$"
+)
 _HOST = regex(r"ConnectionPool\(host='(?P<pool>[\w.-]{3,120})'|https?://(?P<url>[\w.-]{3,120})")
 _WHAT = regex(
     r"with url: (?P<path>/[^\s?'\")]{1,200})|https?://[\w.-]{1,120}(?P<rest>/[^\s?'\":)]{1,200})"
@@ -72,7 +80,7 @@ _MARKERS = (
     *("offline mode is enabled", "We couldn't connect to", "to acquire lock on", "Trying to resume download"),
     *("GatedRepoError", "gated repo", "RepositoryNotFoundError", "RevisionNotFoundError", "entering retry loop"),
     *("HarmonyError", "Could not resolve host", "unable to resolve host", "curl: (28)", " Client Error"),
-    *("after connection broken by", " Server Error", "Too Many Requests"),
+    *("after connection broken by", " Server Error", "Too Many Requests", "s [Retry ", "thrown while requesting "),
 )
 
 
@@ -93,12 +101,15 @@ class _Trouble:
 def read(section: Section) -> Iterator[Reading]:
     """HubProblem for each trouble, host and rank; the first file or address of each."""
     found: dict[tuple[HubTrouble, str | None, str | None, bool], _Trouble] = {}
+    asked: _Trouble | None = None
     for index, line in section.matching(*_MARKERS):
         launched = without_launcher(after_progress(line))
         logged = without_stamp(launched.text)
         text = logged.text[:MOST_COLUMNS]
         match = _FORM.match(text)
         if match is None:
+            if asked is not None and not asked.fatal and (retry := _RETRY.match(text)) is not None:
+                asked.count = max(asked.count, int(retry["tries"]))
             continue
         trouble = _trouble(match, text, launched.rank or logged.rank, index, logged.time)
         if trouble is None:
@@ -106,6 +117,7 @@ def read(section: Section) -> Iterator[Reading]:
         key = (trouble.problem, trouble.host, trouble.rank, trouble.fatal)
         known = found.setdefault(key, trouble) if len(found) < MOST_PROBLEMS else found.get(key, trouble)
         known.count += 1
+        asked = known
         known.time = logged.time or known.time
     for one in found.values():
         fact = HubProblem(

@@ -1,8 +1,9 @@
 """What launchers and loggers put before a line: which process wrote it, which rank it is, and when.
 
-Launchers: torchrun `[rank0]:` `[default0]:` `[0]:`, srun `0: `, mpirun `[1,0]<stderr>:`, docker compose
-`name-1  | `, kubectl `[pod/name/container] `, journald, pdsh `host-1: `, Ray `(RayWorkerWrapper pid=7,
-ip=10.0.0.1) `, vLLM `(Worker_TP1 pid=7) `.
+Launchers: torchrun `[rank0]:` `[default0]:` `[0]:`, programs `[rank0] `, srun `0: `, mpirun `[1,0]<stderr>:`,
+docker compose `name-1  | `, kubectl `[pod/name/container] `, journald, pdsh `host-1: `, Ray
+`(RayWorkerWrapper pid=7, ip=10.0.0.1) `, vLLM `(Worker_TP1 pid=7) `,
+Monarch, which tells alike lines once, `[24 similar log lines] `.
 People: backticks around a line or an item; `- `, `> ` or ` # -> ` before an exception.
 Loggers: SGLang `[2026-01-31 12:00:00 TP0] `, vLLM `INFO 01-31 12:00:00 [core.py:70] `, c10d
 `[E131 12:00:00.123 ProcessGroupNCCL.cpp:616] `, transformers `[INFO|trainer.py:2134] 2026-01-31 12:00:00,123 >> `,
@@ -25,6 +26,8 @@ _MOST_PREFIXES = 6
 _LAUNCHER = regex(
     r"""
       \s?\[(?:rank|[a-z_-]{0,24})(?P<torchrun>\d{1,6})\]:[ ]?
+    | \[rank(?P<program>\d{1,6})\][ ](?=\S)
+    | \[\d{1,12}[ ]similar[ ]log[ ]lines\](?:\x1b?\[[0-9;]{1,8}m)?[ ]
     | \[(?:[\w.@-]{1,64}@)?\d{1,6},(?P<mpirun>\d{1,6})\]<std(?:out|err|diag)>:[ ]?
     | (?P<srun>\d{1,5}):[ ]
     | \((?P<worker>[A-Za-z_][\w.:]{0,63})?                                      # Ray, vLLM
@@ -121,7 +124,7 @@ def without_launcher(line: str) -> Launched:
 
 
 def _rank_of(match: re.Match[str]) -> str | None:
-    for name in ("torchrun", "mpirun"):
+    for name in ("torchrun", "program", "mpirun"):
         if match[name]:
             return f"rank {int(match[name])}"
     if match["srun"]:

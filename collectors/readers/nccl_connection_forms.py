@@ -32,7 +32,10 @@ _CONNECT = regex(
 _RETRIED = regex(
     r"(?:Call to connect returned (?P<old>.{1,80}?)"
     r"|\w{0,40}: ?connect(?: to (?P<peer>\S{1,100}))? returned (?P<new>.{1,80}?)), retrying"
+    r"(?: \((?P<try>\d{1,6})/(?P<tries>\d{1,6})\))?"
 )
+_NOT_YET_THERE = frozenset(("refused",))
+"""What a peer that has not begun to listen answers; it may be there at the very next try."""
 _TRANSFER = regex(
     r"(?:(?:Net : |\w{0,40}: )?Call to (?:recv|send)(?: (?:from|to))? (?P<peer>\S{1,100}) "
     r"failed ?: ?(?P<why>.{1,100})"
@@ -66,12 +69,18 @@ def connection(text: str) -> Failure | None:
 
 
 def retried(text: str) -> Failure | None:
-    """A connection that NCCL tries again: the peer may only not be there yet."""
+    """A connection that NCCL tries again: the peer may only not be there yet.
+
+    The last of the tries that it has (2.22 on count them, `(34/34)`, a minute after the first) counts as failed,
+    unless the peer answered.
+    """
     match = _RETRIED.match(text)
     if match is None:
         return None
     peer = peer_of(match["peer"] or "")
-    fields: dict[str, Any] = {"reason": connection_reason(match["old"] or match["new"]), "retried": True}
+    reason = connection_reason(match["old"] or match["new"])
+    last = match["try"] is not None and match["try"] == match["tries"] and reason not in _NOT_YET_THERE
+    fields: dict[str, Any] = {"reason": reason, "retried": not last}
     fields |= {"peer": peer.host if peer else None, "peer_loopback": peer is not None and peer.loopback}
     return Failure(ConnectionFailure, fields, {})
 

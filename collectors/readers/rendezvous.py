@@ -6,7 +6,8 @@
 
 Follows PyTorch 1.8 to 2.14 (c10d/TCPStore.cpp, socket.cpp, ProcessGroupGloo.cpp, distributed/elastic) and Gloo's
 TCP transport. A message counts where it is a record or ends an exception; in a sentence it does not. That an IPv6
-address family is not supported is no fault and gives nothing.
+address family is not supported is no fault and gives nothing. Where a terminal has broken Gloo's message after a comma,
+the next line is read with it.
 """  # noqa: E501 - lines of the log as they are
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ def read(section: Section) -> Iterator[Reading]:
     meshes: dict[GlooMesh, int] = {}
     exit_barrier = -EXIT_BARRIER_LINES
     for index, whole in section.matching(*MARKERS):
-        text = without_stamp(without_launcher(after_progress(whole)[:4000]).text).text
+        line = _with_torn_end(section, index, after_progress(whole)[:4000])
+        text = without_stamp(without_launcher(line).text).text
         lead = _LEAD.match(text)
         meeting = meeting_of(text[lead.end() :] if lead is not None else text)
         if meeting is None:
@@ -62,6 +64,15 @@ def read(section: Section) -> Iterator[Reading]:
     for fact_type in _TYPES:
         if whole_run or fact_type in told:
             yield section.looked(fact_type, complete=whole_run)
+
+
+def _with_torn_end(section: Section, index: int, line: str) -> str:
+    """The line with the next one, where that holds the address at which a message of Gloo's ends."""
+    following = index + 1
+    if "connectFullMesh failed" not in line or not line.endswith(",") or following >= len(section.lines):
+        return line
+    rest = section.lines[following][:200].strip()
+    return f"{line} {rest}" if rest.startswith("remote=") else line
 
 
 def _facts(

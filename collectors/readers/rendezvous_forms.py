@@ -81,7 +81,7 @@ _BARRIER = regex(
 _BARRIER_REACHED = regex(
     r"Rank \d{1,7} successfully reached monitoredBarrier, but received errors .{0,60}from rank (\d{1,7})"
 )
-_MESH = regex(r"Gloo connectFullMesh failed with (?:\[\S{1,200}\] )?(?P<why>.{1,500})")
+_MESH = regex(r"Gloo connectFullMesh failed (?:with|\.{2,3}|…) ?(?:\[\S{1,200}\] )?(?P<why>.{1,500})")
 _REMOTE = regex(r"remote=(?P<remote>\S{1,100}?)(?:[\s,)]|$)")
 _GLOO_PAIR = regex(r"\[?\S{0,160}gloo/transport/tcp/\w{1,40}\.cc:\d{1,6}\] (?P<why>.{1,300})")
 _GLOO_PEER = regex(r"Connection (?:closed|reset) by peer (?P<peer>\S{1,100})")
@@ -92,8 +92,9 @@ _GLOO_RANK = regex(
     r"Expected number of connected peer ranks is : (?P<expected>\d{1,7})"
 )
 _GLOO_LOOPBACK = regex(
-    r"Unable to resolve hostname to a \(local\) address\. Using the loopback address as fallback"
+    r"Unable to resolve hostname to a \(local\) address\.(?: Using(?: the(?: loopback.{0,200})?)?)?\s*$"
 )
+"""A terminal may break it before its end; a question that quotes it goes on in another way."""
 _CLIENT_NAME = regex(r"The hostname of the client socket cannot be retrieved\. err=(?P<error>-?\d{1,4})")
 _ADDRESSES = regex(
     r"The IPv4 network addresses of \((?P<name>[^,()]{1,200}), \S{1,20}\) cannot be retrieved "

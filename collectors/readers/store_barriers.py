@@ -6,7 +6,8 @@
 
 Follows PyTorch 1.7 to 2.14 (distributed_c10d.py). A rank says so every ten seconds; some such lines are no fault, so that
 fewer than three of one rank give nothing, nor does a barrier that was passed in the end. Who is missing is told where
-the log shows all that came. A store that counts more than there should be gives nothing.
+the log shows all that came. A store that counts more than there should be holds those of another job, of an earlier
+start, or of a rank that came twice: stage `overfull`, from the first such line on, for that does not mend itself.
 """  # noqa: E501 - lines of the log as they are
 
 from __future__ import annotations
@@ -62,17 +63,19 @@ def read(section: Section) -> Iterator[Reading]:
         barrier.lines[int(match["rank"])] += 1
     for key, barrier in barriers.items():
         longest = max(barrier.lines.values())
-        if barrier.joined >= barrier.world or (longest < _LEAST_LINES and not barrier.timed_out):
+        overfull = barrier.joined > barrier.world
+        early = longest < _LEAST_LINES and not barrier.timed_out
+        if barrier.joined == barrier.world or (early and not overfull):
             continue
         waited = barrier.timeout_s if barrier.timed_out else longest * _SECONDS_A_LINE
         fact = RendezvousFailure(
-            stage="barrier",
+            stage="overfull" if overfull else "barrier",
             reason="timed-out" if barrier.timed_out else "other",
             joined=barrier.joined,
             expected=barrier.world,
             waited_s=float(waited),
             key=key,
-            missing=_missing(barrier),
+            missing=None if overfull else _missing(barrier),
             count=barrier.lines.total(),
         )
         yield section.observe(fact, barrier.index)

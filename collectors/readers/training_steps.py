@@ -4,7 +4,9 @@
     Epoch: [1][ 40/5005]  Time 0.211  Loss 4.8123e+00
     100 images/sec: 427.7 +/- 0.3 (jitter = 1.9) 7.644
     total images/sec: 854.92
+    1875/1875 [==============================] - 4s 2ms/step - loss: 0.2912 - accuracy: 0.9153
 
+Keras draws such a bar below the line `Epoch 3/10` of its epoch, of `=` (2) or `━` (3), or none (verbose=2).
 Follows the examples of PyTorch, torchvision, Horovod, nanoGPT and tf_cnn_benchmarks, and what scripts print alike:
 a counter and a measure. Only counters that rise on two lines or more count, of the last run; a word like `done`
 counts where steps came before it and nothing that looks like an error came after them. Prose gives nothing.
@@ -34,6 +36,11 @@ _STEP = regex(
 )
 _INNER = regex(rf"{_COUNTER}(?P<outer>\d{{1,9}})[ ,:|]{{1,4}}{_COUNTER}(?P<inner>\d{{1,9}})\b.{{0,160}}{_MEASURE}")
 _BENCHMARK = regex(r"(?P<first>\d{1,9})\s{1,4}images/sec: [\d.]{1,12}\b")
+_EPOCH = regex(r"Epoch (?P<epoch>\d{1,7})/\d{1,7}\s*$")
+_BAR = regex(
+    r"(?P<done>\d{1,9})/\d{1,9} (?:\[[=>.]{5,60}\] - |[━─\s]{5,80}|- )"
+    r".{0,160}?\d(?:us|ms|s|m|h)?(?:/(?:step|sample|epoch))? - .{0,160}\bloss: \d"
+)
 _MARKERS = ("loss", "Loss", "/sec", "/s", "_per_sec", "/it", "/step", "/iter")
 _ENDS = (
     *("total images/sec: ", "Total img/sec on ", "raining complete", "raining finished", "inished training"),
@@ -65,14 +72,24 @@ def read(section: Section) -> Iterator[Reading]:
 def _last_steps(section: Section) -> list[tuple[tuple[int, int], int]]:
     """The last counter with its line, and the one before it where it is lower: a long run tells no more."""
     steps: list[tuple[tuple[int, int], int]] = []
+    epochs = _epochs(section)
     for index, line in reversed(list(section.matching(*_MARKERS))):
-        counter = _counter(_bare(line))
+        while epochs and epochs[-1][0] > index:
+            epochs.pop()
+        text = _bare(line)
+        counter = _counter(text) or _of_keras(text, epochs[-1][1] if epochs else None)
         if counter is None:
             continue
         if steps and counter != steps[0][0]:
             return [*steps, (counter, index)] if counter < steps[0][0] else steps
         steps = [(counter, index)]
     return steps
+
+
+def _epochs(section: Section) -> list[tuple[int, int]]:
+    """The lines by which Keras begins an epoch, and its number."""
+    found = ((index, _EPOCH.match(_bare(line))) for index, line in section.matching("Epoch "))
+    return [(index, int(match["epoch"])) for index, match in found if match is not None]
 
 
 def _bare(line: str) -> str:
@@ -90,6 +107,12 @@ def _counter(text: str) -> tuple[int, int] | None:
     return (int(benchmark["first"]), -1) if benchmark else None
 
 
+def _of_keras(text: str, epoch: int | None) -> tuple[int, int] | None:
+    """How far a bar below the line of its epoch has come."""
+    bar = _BAR.match(text) if epoch is not None else None
+    return (epoch, int(bar["done"])) if bar is not None and epoch is not None else None
+
+
 def _end(section: Section, after: int) -> int | None:
     """The line that says that the work is done, where it is the last word."""
     if any(index > after for index, _ in section.matching(*_BAD)):
@@ -102,5 +125,5 @@ READER = Reader(
     "training-steps",
     read,
     markers=(*("loss", "Loss"), "images/sec", "img/sec", "it/s", "tokens/s", "samples/s"),
-    lines=(*_MARKERS, *_ENDS, *_BAD, *RUN_MARKERS),
+    lines=("Epoch ", *_MARKERS, *_ENDS, *_BAD, *RUN_MARKERS),
 )

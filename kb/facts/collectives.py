@@ -5,7 +5,15 @@ from typing import ClassVar, Literal, TypeAlias
 from kb.facts.base import Fact, Version
 
 RendezvousStage: TypeAlias = Literal[
-    "connect", "clients", "store-key", "barrier", "exit-barrier", "full-mesh", "agent-join", "store-lost"
+    "connect",
+    "clients",
+    "store-key",
+    "barrier",
+    "exit-barrier",
+    "full-mesh",
+    "agent-join",
+    "store-lost",
+    "overfull",
 ]
 Agreement: TypeAlias = Literal["same", "operations-differ", "shapes-differ", "sequences-differ", "unclear"]
 
@@ -69,7 +77,8 @@ class RendezvousFailure(Fact):
 
     stage: RendezvousStage
     """`connect`: no connection to the store. `clients`: the store waited for members. `store-key`: a member waited
-    for what another writes. `store-lost`: the process that serves the store is gone."""
+    for what another writes. `store-lost`: the process that serves the store is gone. `overfull`: the store has
+    counted more members, `joined`, than there are, `expected`."""
     reason: Literal["timed-out", "refused", "no-route", "closed", "name-unresolved", "other"]
     host: str | None = None
     port: int | None = None
