@@ -15,12 +15,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
 
 from collectors.readers._json_text import at, json_of, line_with
 from collectors.readers._regex import regex
 from collectors.readers.launcher_prefixes import without_launcher
 from collectors.readers.nccl_failure_forms import release_of
+from collectors.readers.nccl_tests_json import PROGRAM, Outcome, result_of
 from kb.evidence import Reader, Reading, Section
 from kb.facts.gpu import Gpu
 from kb.facts.nccl_tools import NcclTestLibrary, NcclTestResult
@@ -55,28 +55,15 @@ _FAILURE = regex(
 _VERSION = regex(
     r"# nccl-tests version \S{1,20} nccl-headers=(?P<headers>\d{4,6}) nccl-library=(?P<library>\d{4,6})"
 )
-_PROGRAM = regex(r"\b(?P<operation>\w{3,30})_perf(?:_mpi)?\b")
-_SOURCES = frozenset(("common", "util", "verifiable", "timer"))
-_MARKERS = (
-    "# nThread ",
-    "# Out of bounds values",
-    "Test CUDA failure",
-    "Test NCCL failure",
-    "# nccl-tests version",
-)
+_SOURCES = {"common", "util", "verifiable", "timer"}
+_FAILED = ("Test CUDA failure", "Test NCCL failure")
+_MARKERS = ("# nThread ", "# Out of bounds values", *_FAILED, "# nccl-tests version")
 _OLD = ("uses device ", " bytes             N ")
 _LINES = (
     *_MARKERS,
     *_OLD,
-    "#  Rank",
-    "#   Rank",
-    "Collective test starting",
-    "# Avg bus",
-    "     size ",
-    "Test timeout",
+    *("#  Rank", "#   Rank", "Collective test starting", "# Avg bus", "     size ", "Test timeout"),
 )
-
-Outcome = Literal["passed", "wrong-data", "failed", "unfinished"]
 
 
 @dataclass(slots=True)
@@ -91,12 +78,14 @@ class _Run:
     hosts: set[str] = field(default_factory=set)
     gpus: dict[tuple[str, str | None], int] = field(default_factory=dict)
     """Name and address, and the line that first gives them."""
+    busbw_at: int = 2
     wrong_at: tuple[int, ...] = (3, 7)
     counts: bool = True
     """The column is a count, not a distance."""
     columns: int = 8
     rows: int = 0
     last_size: int | None = None
+    last_busbw: float | None = None
     begun: int | None = None
     wrong: int | None = None
     bounds: int | None = None
@@ -147,19 +136,25 @@ def _gpus(section: Section, runs: Sequence[_Run]) -> Iterator[Reading]:
 
 def _runs(section: Section) -> Iterator[_Run]:
     run: _Run | None = None
-    named = _PROGRAM.search(section.command[:MOST_COLUMNS]) if section.command else None
+    named = PROGRAM.search(section.command[:MOST_COLUMNS]) if section.command else None
     operation = named["operation"] if named else None
     for index, line in enumerate(section.lines):
-        if run is None and "# " not in line and "failure" not in line:
+        row = _ROW.match(line) if run is None and named else None  # `| tail -3` leaves no heading
+        if run is None and row is None and "# " not in line and "failure" not in line:
             continue
         text = without_launcher(line[:MOST_COLUMNS]).text
-        if text[:1] != "#" and "failure" not in text and "timeout" not in text and not (run and text[:1] == " "):
+        is_row = text[:1] == " " and (run is not None or row is not None)
+        if text[:1] != "#" and "failure" not in text and "timeout" not in text and not is_row:
             continue
         if (starting := _STARTING.match(text)) is not None:
-            program = _PROGRAM.search(starting["program"])
+            program = PROGRAM.search(starting["program"])
             operation = program["operation"] if program else operation
         parameters = _PARAMETERS.match(text)
-        if parameters is not None or (_begins(text) and (run is None or run.bandwidth is not None)):
+        if (
+            parameters is not None
+            or row is not None
+            or (_begins(text) and (run is None or run.bandwidth is not None))
+        ):
             if run is not None:
                 yield run
             run = _Run(index, index, operation, parameters is not None and parameters["validation"] != "0")
@@ -207,6 +202,7 @@ def _heading(run: _Run, rest: str) -> None:
         return
     columns = [word for word in words[words.index("time") :] if word != "timestamp"]
     run.columns = len(columns)
+    run.busbw_at = columns.index("busbw") if "busbw" in columns else len(columns)
     run.wrong_at = tuple(at for at, word in enumerate(columns) if word in {"#wrong", "error", "res"})
     run.counts = "#wrong" in columns
 
@@ -222,6 +218,8 @@ def _row(run: _Run, row: re.Match[str]) -> bool:
         return False
     run.rows += 1
     run.last_size, run.begun = int(row["size"]), None
+    busbw = cells[run.busbw_at] if run.busbw_at < len(cells) else ""
+    run.last_busbw = float(busbw) if busbw[:1].isdecimal() else None
     for cell in (cells[column] for column in run.wrong_at if column < len(cells)):
         if cell[0].isdecimal():
             run.wrong = (run.wrong or 0) + (int(float(cell)) if run.counts else 0)
@@ -247,6 +245,7 @@ def _fact(run: _Run) -> NcclTestResult:
         wrong=wrong,
         rows=run.rows,
         last_size_bytes=run.last_size,
+        last_busbw_gbps=run.last_busbw,
         begun_size_bytes=run.begun if outcome == "unfinished" else None,
         avg_busbw_gbps=run.bandwidth,
         failure=run.failure,
@@ -258,33 +257,8 @@ def _json(section: Section) -> Iterator[Reading]:
     results, config = at(value, "results"), at(value, "config")
     if not isinstance(results, list) or not isinstance(config, dict) or "average_bus_bandwidth" not in value:
         return
-    yield section.observe(_from_json(value, results, config), line_with(section, '"results"'))
+    yield section.observe(result_of(value, results, config), line_with(section, '"results"'))
     yield section.looked(NcclTestResult)
-
-
-def _from_json(value: dict[str, Any], results: list[Any], config: dict[str, Any]) -> NcclTestResult:
-    rows = [row for row in results if isinstance(row, dict)]
-    wrongs = [at(row, place, "nwrong") for row in rows for place in ("out_of_place", "in_place")]
-    numbers = [int(number) for number in wrongs if isinstance(number, int | float)]
-    devices = [one for one in config.get("devices") or () if isinstance(one, dict)]
-    errors = [one for one in at(value, "errors") or () if isinstance(one, str)]
-    program = _PROGRAM.search(" ".join(str(one) for one in (at(value, "args") or ["?"])[:1]))
-    bounds, busbw = at(value, "out_of_bounds", "count"), at(value, "average_bus_bandwidth", "bandwidth")
-    wrong = max(sum(numbers), bounds if isinstance(bounds, int) else 0) if numbers else None
-    sizes = [size for row in rows if isinstance(size := row.get("size"), int)]
-    outcome: Outcome = "failed" if errors else "wrong-data" if wrong else "passed"
-    return NcclTestResult(
-        outcome=outcome if isinstance(bounds, int) or errors else "unfinished",
-        operation=program["operation"] if program else None,
-        ranks=len(devices) or None,
-        hosts=len({str(one.get("hostname")) for one in devices}) or None,
-        checked=wrong is not None,
-        wrong=wrong,
-        rows=len(rows),
-        last_size_bytes=sizes[-1] if sizes else None,
-        avg_busbw_gbps=float(busbw) if isinstance(busbw, int | float) else None,
-        failure=errors[0][:200] if errors else None,
-    )
 
 
 READER = Reader(

@@ -30,6 +30,8 @@ class NcclTestResult(Fact):
     rows: int = 0
     """Sizes that were measured."""
     last_size_bytes: int | None = None
+    last_busbw_gbps: float | None = None
+    """Of the largest size, out of place: small ones, which the average holds too, say nothing of the hardware."""
     begun_size_bytes: int | None = None
     """Of an unfinished run: the size whose row was begun and has no result."""
     avg_busbw_gbps: float | None = None

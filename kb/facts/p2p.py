@@ -82,6 +82,20 @@ class TensorPair(Fact):
     reads: str | None = None
 
 
+class DirectCopiesGain(Fact):
+    """One test of NCCL that passed with direct copies between the GPUs and without them (NCCL_P2P_DISABLE=1)."""
+
+    kind: ClassVar[str] = "direct_copies_gain"
+
+    with_gbps: float
+    """Bus bandwidth of the largest size, in thousand million bytes a second."""
+    without_gbps: float
+    effect: Literal["faster", "same", "slower"]
+    """What direct copies do to it; `same` within 30 %."""
+    job_is_without: bool = False
+    """NCCL_P2P_DISABLE=1 is also said in another file than the test's, so it isn't only the test's own."""
+
+
 class TopologyLink(Fact):
     """How two devices are connected, as nvidia-smi topo -m prints it."""
 
