@@ -19,7 +19,8 @@ MOST_COLUMNS = 8000
 Origin: TypeAlias = Literal["command", "script"]
 
 LEAD = (
-    r"\s{0,20}(?:\$ |\+ )?(?:[A-Za-z_]\w{0,80}=(?:\"[^\"]{0,400}\"|'[^']{0,400}'|\S{0,400}) ){0,20}"
+    r"\s{0,20}(?:\$ |\+ |\d{1,5}\*?  (?:\d{4}-\d\d-\d\d \d\d:\d\d:\d\d )?)?"  # prompt, trace, or history
+    r"(?:[A-Za-z_]\w{0,80}=(?:\"[^\"]{0,400}\"|'[^']{0,400}'|\S{0,400}) ){0,20}"
     r"(?:(?:sudo(?: -E)?|exec|time|nohup|env|numactl(?: --?\S{1,60}){0,6}|timeout \S{1,12}|uv run) ){0,4}"
     r"(?:(?:\S{0,200}/)?python[\d.]{0,5}(?: -[uOBsE]){0,3} (?=/\S))?"  # as the process itself has it
     r"(?:\S{0,200}/)?"

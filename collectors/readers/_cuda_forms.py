@@ -36,6 +36,9 @@ _Form: TypeAlias = tuple[bool, CudaErrorClass | None, str]
 _OF_TORCH: tuple[_Form, ...] = (
     (True, "driver-too-old", _LED_INIT + "The NVIDIA driver on your system is too old"),
     (True, "driver-missing", _LED_INIT + "Found no NVIDIA driver on your system"),
+    # PyTorch up to 1.7 begins its text on a line of its own, below "AssertionError:".
+    (True, "driver-too-old", r"The NVIDIA driver on your system is too old \(found version \d{4,6}\)\."),
+    (True, "driver-missing", r"Found no NVIDIA driver on your system\. Please check that you\s*$"),
     (True, "unknown", f"(?:{_LED_INIT})?CUDA unknown error - this may be due to"),
     (
         True,
@@ -55,6 +58,13 @@ _OF_TORCH: tuple[_Form, ...] = (
 _OF_FRAMEWORKS: tuple[_Form, ...] = (
     (False, None, rf"(?:.{{0,200}}\s)?Triton Error \[CUDA\]: {_SAID}"),
     (False, None, f"(?:{_RAISED})?Failed: (?:Cuda|CUDA) error {_PLACE} {_QUOTED}"),
+    # TensorRT 5 to 10, by its own logger and by the one of whoever calls it.
+    (True, None, rf".{{0,200}}?CUDA initialization failure with error:? {_NUMBER}\b"),
+    (
+        False,
+        None,
+        r".{0,300}?Error Code \d{1,2}: (?:Cuda|CUDA) (?:Runtime|Driver) \((?P<said>[^)]{3,160})\)",
+    ),
 )
 _OF_SAMPLES: tuple[_Form, ...] = (
     (False, None, f"Cuda failure {_PLACE}:? {_QUOTED}"),
@@ -85,6 +95,9 @@ _OF_OTHERS: tuple[_Form, ...] = (
     ),
     (False, None, rf".{{0,200}}?{_BEFORE_NAME}(?P<name>CUDA_ERROR_[A-Z_]{{3,60}})"),
     (False, None, rf"(?:C\+\+ exception with description \")?{_PLACE}: Cu failure: (?P<said>[\w ]{{3,80}})"),
+    # TensorFlow has no name for what its stand-in for a missing libcuda gives (303), nor for a -1.
+    (True, "driver-missing", r".{0,200}[Ff]ailed call to cuInit: UNKNOWN ERROR \(303\)"),
+    (True, "other", r".{0,200}[Ff]ailed call to cuInit: UNKNOWN ERROR \(-1\)"),
     (True, None, r".{0,200}[Ff]ailed call to cuInit: (?:\w{3,20}: CUDA error: )?(?P<said>[\w .:]{3,120})"),
     (False, None, rf"(?:.{{0,120}}:\s{{1,4}})?CUDA (?:failure|error) {_NUMBER}: (?P<said>[\w ]{{3,120}})"),
     (False, None, rf"{_RAISED}CUDART error: {_SAID}"),
@@ -110,6 +123,11 @@ _OF_CHECKS: tuple[_Form, ...] = (
     ),
     (False, None, rf"(?:cuda|cu)[A-Z]\w{{3,60}}(?:\(\))?: {_KNOWN_TEXT}(?: \({_NUMBER}\))?\s*$"),
     (False, None, rf"GPU ?assert: {_KNOWN_TEXT}"),
+    (
+        False,
+        None,
+        rf".{{0,160}}?\[?(?:critical|error|fatal|FATAL|ERROR)\b.{{0,160}}?: {_KNOWN_TEXT} \({_NUMBER}\)\s*$",
+    ),
     (False, None, rf"(?:{_RAISED}|.{{0,40}}: )?Error \({_PLACE}\): {_KNOWN_TEXT}"),  # gpu-burn
     (False, None, rf"(?:Fatal )?CUDA error at {_PLACE} ?: .{{0,200}}: (?P<name>cudaError[A-Z]\w{{2,60}})\s*$"),
     (
@@ -163,6 +181,8 @@ MARKERS = (
     *(": operation not supported", ": operation not permitted", ": no CUDA-capable device is detected"),
     *(" failed: operation not", " failed: invalid ", " failed: system not", "GPUassert: ", "GPU assert: "),
     *("library init failure", "library failed to get device context"),
+    *("CUDA initialization failure with error", ": Cuda Runtime (", ": CUDA Runtime (", ": Cuda Driver ("),
+    *("operation not supported (801)", "operation not permitted (800)", "system not yet initialized (802)"),
     *("CUDART error: ", "ggml_cuda_init: failed", "Couldn't init CUDA"),
     *("call to cu", "libgomp: cu", '"PluginInterface" error'),
 )

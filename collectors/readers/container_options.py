@@ -49,6 +49,12 @@ _OPTIONS: dict[str, Option] = {
     "-h": "hostname",
 }
 _ULIMITS: dict[str, Option] = {"memlock": "ulimit_memlock", "stack": "ulimit_stack", "nofile": "ulimit_nofile"}
+_GIVES_GPUS = regex(r"\s--(?:gpus|runtime|device|privileged|volume-driver)\b|NVIDIA_|/dev/nvidia|/dev/dxg|\$")
+_SERVICE = regex(
+    r"(?:\S{1,80}/)?(?:postgres|redis|nginx|registry|hello-world|alpine|busybox|mysql|mariadb|mongo|rabbitmq|minio|etcd|memcached"
+    r"|traefik|prometheus|grafana|node-exporter|cadvisor|portainer|watchtower|httpd|caddy|elasticsearch|kibana)\b"
+)
+"""Images of services that need no GPU."""
 _MOUNTS = ("-v", "--volume", "--mount", "--tmpfs")
 _OF_COMPOSE: dict[str, Option] = {
     "shm_size": "shm_size",
@@ -121,6 +127,9 @@ def _of_run(rest: str, command: CommandLine) -> Iterator[ContainerOption]:
         if option == "--name":
             name = value
         given += _of_option(option, value)
+    is_job = bool(given) and given[-1][0] == "image" and not _SERVICE.match(given[-1][1])
+    if is_job and not _GIVES_GPUS.search(rest[:8000]):
+        given.append(("without_gpus", given[-1][1]))
     for known, value in given:
         if value and "$" not in value:
             yield _fact(known, value, "run", name, command.origin)

@@ -5,7 +5,7 @@
     cudaGetDeviceCount returned 802
     Accelerator Fatal Error: call to cuMemAlloc returned error 2 (CUDA_ERROR_OUT_OF_MEMORY): Out of memory
 
-Follows PyTorch 1.0 to 2.14, the checks of CUDA's samples, CuPy, Numba, TensorFlow, Triton, vLLM, SGLang, and the OpenACC and
+Follows PyTorch 1.0 to 2.14, the checks of CUDA's samples, CuPy, Numba, TensorFlow, TensorRT 5 to 10, Triton, vLLM, SGLang, and the OpenACC and
 OpenMP of NVIDIA HPC (and PGI), GCC 7 to 15 and LLVM 16 to 22. What NCCL warns of is told by NcclCudaFailure. A sentence
 that mentions an error gives nothing: the form must begin its line.
 """  # noqa: E501 - lines of the log as they are

@@ -31,6 +31,10 @@ _LONG = regex(
 _HEADING = regex(r"(/dev(?:/\S{1,200})?):$")
 _LS = regex(r"(?:ls|find|ll)\s(?P<arguments>[^|;&]{1,400})(?P<rest>.{0,200})")
 _ERROR = regex(r"ls: .{1,60}?(?P<path>/dev/[\w/*?.-]{1,200})(?:[^\w/:][^:]{0,40})?: (?P<says>.{5,80})$")
+_TENSORFLOW = "no NVIDIA GPU device is present: "
+_OF_TENSORFLOW = regex(
+    r"cuda_diagnostics\.cc:\d{1,5}\] no NVIDIA GPU device is present: (?P<path>/dev/nvidia\d{1,3}) does"
+)
 _OF_NVIDIA = regex(r"\| {0,4}grep (?:-i )?[\"']?nv(?:idia)?[\"']?\s*$")
 _COUNTED = regex(r"\|\s{0,4}wc -l\s*$")
 _OUR_LISTING = "device-files.txt"
@@ -112,7 +116,7 @@ def _listing(section: Section, command: str) -> _Listing:
             folder = heading[1]
             if folder != "/dev":
                 listing.whole.add(folder)
-        elif line.startswith("ls: "):
+        elif line.startswith("ls: ") or _TENSORFLOW in line:
             _add_missing(listing, line, index)
         elif line[:1] in "-cbdlsp" and (match := _LONG.match(line)):
             _add_long(listing, match.groupdict(), folder, index)
@@ -143,6 +147,10 @@ def _mark_whole(section: Section, listing: _Listing, arguments: list[str], *, cu
 
 def _add_missing(listing: _Listing, line: str, index: int) -> None:
     """A path that ls was asked for and that is not there."""
+    match = _OF_TENSORFLOW.search(line)
+    if match is not None:
+        listing.missing.setdefault(match["path"], index)
+        return
     match = _ERROR.match(line)
     if match is None or not says_no_file(match["says"]):
         listing.failed = True

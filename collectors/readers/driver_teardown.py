@@ -20,7 +20,7 @@ from kb.facts.diagnostics import DriverTeardown
 SLOW_S = 8
 _OFF = regex(rf"\s{{0,4}}Warning: persistence mode is disabled on (?:this )?device(?: {BDF})?\.? ")
 _HOOK = regex(r"nvidia-container-cli(?:\.real)?: (?:initialization error: )?driver(?: rpc)? error: timed out")
-_REAL = regex(r"real\s{1,8}(?P<minutes>\d{1,3})m(?P<seconds>\d{1,2})[.,]\d{1,3}s\s*$")
+_REAL = regex(r"real\s{1,8}(?:(?P<minutes>\d{1,3})m)?(?P<seconds>\d{1,4})[.,]\d{1,3}s?\s*$")
 _ELAPSED = regex(r".{0,200}\s(?P<minutes>\d{1,3}):(?P<seconds>\d{2})[.,]\d{1,2}\s?elapsed")
 _TOTAL = regex(r".{0,200} cpu (?:(?P<minutes>\d{1,3}):)?(?P<seconds>\d{1,3})[.,]\d{1,3} total\s*$")
 _TOOLS = ("nvidia-smi", "deviceQuery", "torch.cuda.")
@@ -79,6 +79,12 @@ def _slowest(section: Section) -> tuple[int, int] | None:
 READER = Reader(
     "driver-teardown",
     read,
-    markers=("persistence mode is disabled on", "error: timed out", "time nvidia-smi", "time sudo nvidia-smi"),
-    commands=("time nvidia-smi", "time sudo nvidia-smi", "/usr/bin/time", "time ./deviceQuery", "time python"),
+    markers=(
+        *("persistence mode is disabled on", "error: timed out", "time nvidia-smi", "time sudo nvidia-smi"),
+        *("/bin/nvidia-smi", "/nvidia/bin/nvidia-smi"),
+    ),
+    commands=(
+        *("time nvidia-smi", "time sudo nvidia-smi", "/usr/bin/time", "time ./deviceQuery", "time python"),
+        *("time /", "time sudo /", "time -p nvidia-smi"),
+    ),
 )

@@ -4,7 +4,7 @@
     RuntimeError: CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 79.15 GiB total capacity; 78.2 GiB already
     a17:311:340 [0] include/alloc.h:112 NCCL WARN Failed to CUDA malloc 6291456 bytes
 
-Follows PyTorch 1.0 to 2.14 (c10/cuda/CUDACachingAllocator.cpp), NCCL's alloc.h, llama.cpp, vLLM and SGLang. A
+Follows PyTorch 1.0 to 2.14 (c10/cuda/CUDACachingAllocator.cpp), NCCL's alloc.h, MXNet 1, llama.cpp, vLLM and SGLang. A
 message is known by its numbers, or by the exception type before it: prose that names the words gives
 nothing, nor does NCCL at another level than WARN. A cut message gives the numbers that it still holds.
 """  # noqa: E501 - lines of the log as they are
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Literal, cast
 
 from collectors.readers._regex import regex
 from collectors.readers.launcher_prefixes import after_progress, without_launcher, without_stamp
@@ -38,6 +39,10 @@ _CUDA_PROGRAM = regex(
     r"(?:.{0,80}allocating (?P<mib>\d{1,9})(?:\.\d{1,4})? MiB on device (?P<gpu>\d{1,4}): )?"
     r"cudaMalloc failed: out of memory"
 )
+_MXNET = regex(
+    r"(?:[\w.]{0,80}MXNetError: )?(?:\[\d\d:\d\d:\d\d\] \S{0,200}:\d{1,6}: )?"
+    r"(?:cudaMalloc retry failed: out of memory|Memory allocation failed out of memory)"
+)
 _HELD = regex(
     r"(?:[\w.]{1,80}Error: )?Free memory on device (?:cuda:(\d{1,4}) )?"
     r"\((\d{1,6}\.\d{1,4})/(\d{1,6}\.\d{1,4}) GiB\) on startup is less than desired GPU memory utilization "
@@ -59,6 +64,7 @@ _MIB = {"bytes": 1 / (1 << 20), "KiB": 1 / 1024, "MiB": 1.0, "GiB": 1024.0}
 
 _MARKERS = (
     *("CUDA out of memory", "CUDA error: out of memory", "cudaMalloc failed: out of memory"),
+    *("cudaMalloc retry failed: out of", "Memory allocation failed out of memory"),
     *("Free memory on device", "increase --mem-fraction-static", "No available memory for the cache blocks"),
     *("ResourceExhaustedError: ", "RESOURCE_EXHAUSTED: Out of memory"),
     *("To serve at least one request with", "is larger than the maximum number of tokens"),
@@ -109,6 +115,8 @@ def _fact(text: str, rank: str | None) -> GpuOom | None:
     if (program := _CUDA_PROGRAM.match(text)) is not None:
         gpu, mib = program["gpu"], program["mib"]
         return GpuOom(rank=rank, gpu=_int(gpu), requested_mib=_int(mib), reported_by="cuda")
+    if _MXNET.match(text):
+        return GpuOom(rank=rank, reported_by="other")
     if (other := _OTHER.match(text)) is not None:
         size = other["bytes"]
         return GpuOom(rank=rank, requested_mib=round(int(size) / (1 << 20)) if size else None, reported_by="other")
@@ -149,8 +157,12 @@ def _torch(text: str, rank: str | None, tried: re.Match[str]) -> GpuOom:
     others = sum(processes) if processes else None
     if others is None and None not in {own, free, total}:
         others = max(total - free - own - CONTEXT_MIB, 0)  # type: ignore[operator]
+    most = None if own is None or others is None else "others" if others > own else "own"
+    if own is None and processes and None not in {free, total}:
+        # Cut or left out: this process can't have more than what the named ones and the free rest leave.
+        most = "others" if sum(processes) > total - free - sum(processes) else None  # type: ignore[operator]
     return GpuOom(
-        most_held_by=None if own is None or others is None else "others" if others > own else "own",
+        most_held_by=cast("Literal['own', 'others'] | None", most),
         rank=rank,
         gpu=int(device[1]) if device else None,
         requested_mib=_mib(tried[1], tried[2]) if tried[1] else None,

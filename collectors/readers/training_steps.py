@@ -44,12 +44,23 @@ _BAR = regex(
 _MARKERS = ("loss", "Loss", "/sec", "/s", "_per_sec", "/it", "/step", "/iter")
 _ENDS = (
     *("total images/sec: ", "Total img/sec on ", "raining complete", "raining finished", "inished training"),
-    *("raining done", "raining is done", "one training", "done in ", "Done in ", "one.", "inished in "),
+    *(
+        "raining done",
+        "raining is done",
+        "one training",
+        "done in ",
+        "Done in ",
+        "one.",
+        "inished in ",
+        *("one, ", "one: ", "inished, ", "inished: "),
+    ),
 )
 _END = regex(
     r"(?:total images/sec: \d|Total img/sec on \d|[\w ]{0,20}\b[Tt]raining (?:is |has )?(?:complete|finished|done)"
     r"|(?:[Ff]inished|[Dd]one) training\b"
-    r"|(?:[Dd]one|[Ff]inished) in \d[\d:.]{0,12} ?(?:s|sec|seconds|min|h)?\b|(?:[Aa]ll )?[Dd]one[.!]?\s*$)"
+    r"|(?:[Dd]one|[Ff]inished) in \d[\d:.]{0,12} ?(?:s|sec|seconds|min|h)?\b|(?:[Aa]ll )?[Dd]one[.!]?\s*$"
+    r"|(?:[Dd]one|[Ff]inished)[,:] \d[\d,]{0,14} "
+    r"(?:image|img|sample|example|step|iteration|iter|token|batch|epoch)\w{0,2}\b)"
 )
 _BAD = ("Error", "ERROR", "Traceback", "rror:", "FATAL", "Killed", "Aborted", "imeout")
 _LEAST = 2
@@ -124,6 +135,6 @@ def _end(section: Section, after: int) -> int | None:
 READER = Reader(
     "training-steps",
     read,
-    markers=(*("loss", "Loss"), "images/sec", "img/sec", "it/s", "tokens/s", "samples/s"),
+    markers=(*("loss", "Loss"), "images/sec", "img/sec", "img/s", "it/s", "tokens/s", "samples/s"),
     lines=("Epoch ", *_MARKERS, *_ENDS, *_BAD, *RUN_MARKERS),
 )

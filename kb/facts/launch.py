@@ -66,7 +66,7 @@ class LaunchConflict(Fact):
 Option: TypeAlias = Literal[
     "shm_size", "ipc", "gpus", "runtime", "network", "pid", "user", "privileged", "cap_add", "security_opt",
     "device", "ulimit_memlock", "ulimit_stack", "ulimit_nofile", "memory", "memory_swap", "cgroupns", "userns",
-    "shm_volume", "image", "runtime_class", "hostname",
+    "shm_volume", "image", "runtime_class", "hostname", "without_gpus",
 ]  # fmt: skip
 
 
@@ -76,7 +76,8 @@ class ContainerOption(Fact):
     kind: ClassVar[str] = "container_option"
 
     option: Option
-    """`shm_volume`: what is mounted at /dev/shm, with its size limit if it has one."""
+    """`shm_volume`: what is mounted at /dev/shm, with its size limit if it has one. `without_gpus`: a
+    whole command gives this image neither GPUs, nor a runtime, nor devices."""
     value: str
     """As given; `true` for a flag. GPUs of Kubernetes as `nvidia.com/gpu=4`."""
     mib: int | None = None

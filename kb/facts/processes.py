@@ -26,3 +26,13 @@ class JobProcess(Fact):
     """The peer of a connection that is not answered, `10.0.0.3:43210`."""
     connections: int | None = None
     """Connections that stand, those within the machine included."""
+
+
+class OrphanProcess(Fact):
+    """A process whose parent is process 1, as ps shows it: a service, or one whose parent has ended."""
+
+    kind: ClassVar[str] = "orphan_process"
+
+    pid: int
+    command: str | None = None
+    """What the last column shows of it, cut."""

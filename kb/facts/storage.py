@@ -4,7 +4,7 @@ from typing import ClassVar, Literal, TypeAlias
 
 from kb.facts.base import Fact
 
-Place: TypeAlias = Literal["shm", "tmp", "checkpoint", "cache", "root", "home", "log", "other"]
+Place: TypeAlias = Literal["shm", "tmp", "checkpoint", "cache", "root", "home", "log", "images", "other"]
 
 
 class SharedMemory(Fact):
@@ -48,8 +48,9 @@ class NoSpace(Fact):
 
     place: Place
     """Judged by the path in the message; `other` where it names none."""
-    reason: Literal["space", "quota", "write-failed"] = "space"
-    """`write-failed`: a checkpoint could not be written, most often for want of space."""
+    reason: Literal["space", "quota", "write-failed", "not-opened"] = "space"
+    """`write-failed`: a checkpoint could not be written, most often for want of space. `not-opened`: its file
+    could not even be made, for want of space or of the right to."""
     path: str | None = None
     rank: str | None = None
     text: str
