@@ -44,6 +44,7 @@ CudaErrorClass: TypeAlias = Literal[
     "mps",
     "peer-unsupported",
     "peer-access",
+    "too-many-peers",
     "not-supported-by-driver",
     "external-device",
     "fork",

@@ -46,6 +46,7 @@ CudaClass: TypeAlias = Literal[
     "invalid-device-function",
     "out-of-memory",
     "peer-access-unsupported",
+    "too-many-peers",
     "peer-mapping-exhausted",
     "invalid-device",
     "invalid-argument",
