@@ -7,8 +7,12 @@ from collections.abc import Iterator
 from collectors.combiners import Facts, derived, looked_at
 from kb.evidence import Observed, Reading
 from kb.facts.environment import PythonPackage, TorchBuild
+from kb.facts.packages import Package
 from kb.facts.problems import DefectLine, FrameworkDefect, FrameworkVersion
 from kb.framework_defects import catalogue
+
+_TORCH = ("torch", "torch-cuda", "torch-opt-cuda")
+"""How the packages of distributions end that hold PyTorch: python-pytorch-cuda, python3-torch-cuda."""
 
 
 def combine(facts: Facts) -> Iterator[Reading]:
@@ -44,6 +48,9 @@ def _versions(facts: Facts, package: str) -> Iterator[tuple[str, Observed]]:
     for listed, observed in facts.of(PythonPackage):
         if listed.name == package:
             yield listed.version, observed
+    for of_system, observed in facts.of(Package):
+        if package == "torch" and of_system.name.endswith(_TORCH) and of_system.upstream:
+            yield of_system.upstream, observed
     for build, observed in facts.of(TorchBuild):
         if package == "torch" and build.version:
             yield build.version, observed

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from collectors.readers._cuda_codes import by_name, by_number, by_text
 from collectors.readers._cuda_forms import MARKERS, Found, found_in
@@ -34,6 +35,10 @@ _AT_START: frozenset[CudaErrorClass] = frozenset(
 _NUMBERS: dict[CudaErrorClass, int] = {"driver-too-old": 35, "unknown": 999, "no-device": 100, "initialization": 3}
 _DRIVER_CUDA = regex(r"found version (?P<number>\d{4,6})\)")
 _FRAMES = 8
+_TRACEBACK = 24
+"""Lines of a traceback above an error, up to the heading that names the process of multiprocessing."""
+_CHILD = regex(r"Process (?P<how>|Fork|ForkServer|Spawn)(?:Process|PoolWorker)-\d[\d:-]{0,12}:\s*$")
+_HOW: dict[str, Literal["forked", "spawned", "child"]] = {"": "child", "Fork": "forked"}
 _MOST_LINE = 3000
 _MOST_SORTS = 300
 _NCCL = ("NCCL WARN", "NCCL INFO")
@@ -73,6 +78,7 @@ def read(section: Section) -> Iterator[Reading]:
                 "where": where,
                 "reported_by": one.found.reported_by,
                 "rank": rank,
+                "child": _child(section, one.index) if class_ == "initialization" else None,
                 "driver_cuda": _driver_cuda(one.found.text),
                 "text": one.found.text[:300],
                 "count": one.count,
@@ -108,6 +114,18 @@ def _is_raised_at_start(section: Section, index: int) -> bool:
     return False
 
 
+def _child(section: Section, index: int) -> Literal["forked", "spawned", "child"] | None:
+    """How the process of multiprocessing was begun whose traceback ends here; None for any other."""
+    for before in range(index - 1, max(index - _TRACEBACK, -1), -1):
+        line = without_launcher(section.lines[before][:400]).text
+        heading = _CHILD.match(line)
+        if heading is not None:
+            return _HOW.get(heading["how"], "spawned")
+        if not line.startswith(("  ", "Traceback (most recent call last)")):
+            return None
+    return None
+
+
 def _meaning(found: Found) -> tuple[CudaErrorClass, int | None]:
     """What the error means, by its number, its name, or its text."""
     if found.class_ is not None:
@@ -130,5 +148,5 @@ READER = Reader(
     read,
     markers=(*MARKERS, *START_MARKERS),
     lines=(*MARKERS, *RUN_MARKERS),
-    context=(_FRAMES, 1),
+    context=(_TRACEBACK, 1),
 )

@@ -19,7 +19,10 @@ from kb.evidence import Reader, Reading, Section
 from kb.facts.problems import DefectLine, FrameworkVersion
 from kb.framework_defects import catalogue
 
-_SAID = regex(r"(?:E {1,8})?(?:[\w.]{1,120}(?:Error|Exception|Exit|IsEnabled): |\s{2,12}assert\b)")
+_SAID = regex(
+    r"(?:E {1,8})?(?:[\w.]{1,120}(?:Error|Exception|Exit|IsEnabled): |\s{2,12}(?:assert\b|s\.connect\(\())"
+    r"|\S{1,200}:\d{1,10}:\d{1,10} \[\d{1,4}\] \S{1,80} NCCL WARN "
+)
 _VERSION = r"(?P<version>\d{1,3}\.\d{1,3}[\w.]{0,30})"
 _VERSIONS = (
     ("vllm", regex(rf"vLLM (?:OpenAI )?API server version {_VERSION}")),

@@ -99,6 +99,6 @@ def test_random_text_never_raises(lines: list[str], command: str | None) -> None
 def test_long_lines_are_read_in_linear_time(reader: Reader) -> None:
     """Hundreds of thousands of columns, of a kind that makes careless patterns step back again and again."""
     lines = [marker + filler * (COLUMNS // len(filler)) for marker in reader.markers[:2] for filler in FILLERS]
-    began = time.perf_counter()
+    began = time.process_time()
     check(Section("long.txt", lines), reader)
-    assert time.perf_counter() - began < LIMIT_S
+    assert time.process_time() - began < LIMIT_S
