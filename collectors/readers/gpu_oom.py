@@ -30,7 +30,7 @@ _DEVICE = regex(r"GPU (\d{1,4})(?:;| has a total capac)")
 _TOTAL = regex(rf"total capaci?ty of {_SIZE}|(?<=; ){_SIZE} total capacity")
 _FREE = regex(rf"of which {_SIZE} is free|(?<=; ){_SIZE} free")
 _OWN = regex(rf"this process has {_SIZE} memory in use|(?<=; ){_SIZE} reserved in total")
-_PROCESS = regex(rf"Process \d{{1,10}} has {_SIZE} memory in use")
+_PROCESS = regex(rf"Process (?P<pid>\d{{1,10}}) has {_SIZE} memory in use")
 _BY_TORCH = regex(rf"Of the allocated memory {_SIZE} is allocated by PyTorch")
 _UNUSED = regex(rf"allocated by PyTorch, .{{0,80}}?and {_SIZE} is reserved by PyTorch but unallocated")
 _PLAIN = regex(r"(?:[\w.]{1,80}Error: )?(?:CUDA error: out of memory|CUDA out of memory occurred when warming up)")
@@ -126,6 +126,8 @@ def _fact(text: str, rank: str | None) -> GpuOom | None:
     return GpuOom(rank=rank, reported_by="framework") if _NO_ROOM.match(text) else None
 
 
+SIBLINGS_APART = 16
+"""Ranks that one launcher starts have process numbers close together; what another run left has not."""
 CONTEXT_MIB = 1024
 """What a process may hold beside what PyTorch counts, where the message leaves it out."""
 
@@ -134,19 +136,21 @@ def _torch(text: str, rank: str | None, tried: re.Match[str]) -> GpuOom:
     """PyTorch's message, of 1.x in one bracket, of 2.x in sentences."""
     device = _DEVICE.search(text)
     own = _size(_OWN.search(text))
-    processes = [_mib(match[1], match[2]) for match in _PROCESS.finditer(text)]
+    processes = [(_mib(match[2], match[3]), int(match["pid"])) for match in _PROCESS.finditer(text)]
+    siblings = None
     by_torch = _size(_BY_TORCH.search(text))
     if not own and by_torch:  # in a container the driver may not know this process, and says 0 bytes
         reserved = _size(_UNUSED.search(text)) or 0
         own = None if processes else by_torch + reserved
     if own is None and by_torch is not None:
         # Without "this process has" the list of processes holds this one too: the smallest that is large enough.
-        large = [size for size in processes if size >= by_torch]
+        large = [one for one in processes if one[0] >= by_torch]
         if large:
-            own = min(large)
-            processes.remove(own)
+            own, pid = min(large)
+            processes.remove((own, pid))
+            siblings = sum(size for size, other in processes if abs(other - pid) <= SIBLINGS_APART)
     free, total = _size(_FREE.search(text)), _size(_TOTAL.search(text))
-    others = sum(processes) if processes else None
+    others = sum(size for size, _ in processes) if processes else None
     if others is None and None not in {own, free, total}:
         others = max(total - free - own - CONTEXT_MIB, 0)  # type: ignore[operator]
     return GpuOom(
@@ -158,6 +162,7 @@ def _torch(text: str, rank: str | None, tried: re.Match[str]) -> GpuOom:
         total_mib=total,
         own_mib=own,
         others_mib=others,
+        siblings_mib=siblings,
         reported_by="torch",
     )
 
