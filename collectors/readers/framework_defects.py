@@ -4,7 +4,8 @@
     INFO 01-31 12:00:00 [api_server.py:1287] vLLM API server version 0.9.1
     [2025-01-31 12:00:00,411] [INFO] [logging.py:96:log_dist] [Rank 0] DeepSpeed info: version=0.14.0, git-hash=…
 
-Follows vLLM 0.2 to 0.20, DeepSpeed 0.8 to 0.16, TensorRT-LLM 0.8 to 1.1 and the catalogue of defects. A line counts where an exception, or
+Follows vLLM 0.2 to 0.20, DeepSpeed 0.8 to 0.16, TensorRT-LLM 0.8 to 1.1 and the catalogue of defects. A line
+counts where an exception, or
 its source line in a traceback, holds the text; a sentence that quotes it gives nothing.
 """
 

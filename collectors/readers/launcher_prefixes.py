@@ -7,8 +7,8 @@ ip=10.0.0.1) `, SkyPilot `(head, rank=0, pid=7) `, vLLM `(Worker_TP1 pid=7) `.
 People: backticks around a line or an item; `- `, `> ` or ` # -> ` before an exception.
 Loggers: SGLang `[2026-01-31 12:00:00 TP0] `, vLLM `INFO 01-31 12:00:00 [core.py:70] `, c10d
 `[E131 12:00:00.123 ProcessGroupNCCL.cpp:616] `, transformers `[INFO|trainer.py:2134] 2026-01-31 12:00:00,123 >> `,
-accelerate, TensorRT-LLM, Airflow `[2026-01-31, 12:00:00 UTC] {sub.py:9} INFO - `, Python logging. A line without any of them is given back
-as it is. No reader: shared by the readers of logs.
+accelerate, TensorRT-LLM, Airflow `[2026-01-31, 12:00:00 UTC] {sub.py:9} INFO - `, Python logging.
+A line without any of them is given back as it is. No reader: shared by the readers of logs.
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ _LOGGER = regex(
         (?P<transformers>\d{4}-\d\d-\d\d[ ]\d\d:\d\d:\d\d,\d{3})[ ]>>[ ]
     | (?P<accelerate>\d\d/\d\d/\d{4}[ ]\d\d:\d\d:\d\d)[ ]-[ ][A-Z]{4,8}[ ]-[ ][\w.]{1,64}[ ]-[ ]
     | \[(?P<trtllm>\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d)\][ ]\[TRT-LLM\][ ](?:\[RANK[ ]\d{1,6}\][ ])?\[[VDIWEF]\][ ]
-    | \[(?P<airflow>\d{4}-\d\d-\d\d[,T][ ]?\d\d:\d\d:\d\d[^\]]{0,16})\][ ]\{[\w./-]{1,128}:\d{1,6}\}[ ][A-Z]{4,8}[ ]-[ ]
+    | \[(?P<airflow>\d{4}-\d\d-\d\d[,T][ ]?\d\d:\d\d:\d\d[^\]]{0,16})\][ ]
+        \{[\w./-]{1,128}:\d{1,6}\}[ ][A-Z]{4,8}[ ]-[ ]
     | (?P<python>\d{4}-\d\d-\d\d[ ]\d\d:\d\d:\d\d,\d{3})
         (?:[ ]-[ ][\w.]{1,64}[ ]-[ ][A-Z]{4,8}[ ]-[ ]|[\t ][A-Z]{4,8}[ ][\w./-]{1,64}:\d{1,6}[ ]--[ ])
     """,
