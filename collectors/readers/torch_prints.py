@@ -42,7 +42,7 @@ _COMPUTES = regex(r".{0,2000}(?:device ?= ?f?[\\\"']{1,2}cuda|\.cuda\(|\.to\(f?[
 _RESULT = regex(r"[\[(]?[-\d][\d\s.,eE+\-()\[\]]{0,300}$|tensor\(|.{0,200}\btensor\([\d.\[]")
 _NAMED = regex(
     r"(?:Python [\d.]{3,10} ?\| ?)?(?:Py)?[Tt]orch(?: version)?[:=]? {0,2}"
-    r"(?P<version>\d{1,2}\.\d{1,3}\.\d{1,3}\+cu\d{2,3})(?:\s*$| ?[|,(])"
+    r"(?P<version>\d{1,2}\.\d{1,3}\.\d{1,3}\+cu\d{2,3})(?:\s*$| ?[|,(]| {1,2}(?:with )?(?:cuda|CUDA)[ :=]{1,2}\d)"
 )
 """A line of its own by which a script says what it runs on."""
 _PASTED = ('-c "import torch', "-c 'import torch")
@@ -186,6 +186,9 @@ def _nccl(text: str) -> str:
 READER = Reader(
     "torch-prints",
     read,
-    markers=(">>> torch.", ">>> print(torch.", "torch 2.", "Torch 2.", "orch version: ", "torch: 2.", *_PASTED),
+    markers=(
+        *(">>> torch.", ">>> print(torch.", "orch 2.", "orch 1.", "orch version: ", "orch: 2.", "orch: 1."),
+        *_PASTED,
+    ),
     commands=("python", "srun ", "docker ", "kubectl exec", "/opt/conda/bin/python", "podman "),
 )
