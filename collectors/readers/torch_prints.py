@@ -47,6 +47,13 @@ _NAMED = regex(
     r"(?P<version>\d{1,2}\.\d{1,3}\.\d{1,3}\+cu\d{2,3})(?:\s*$| ?[|,(]| {1,2}(?:with )?(?:cuda|CUDA)[ :=]{1,2}\d)"
 )
 """A line of its own by which a script says what it runs on."""
+_AVAILABLE = regex(r"(?:CUDA|cuda|Cuda|GPU|gpu)(?:[ _]is)?[ _]available ?[:=]? ?(?P<value>True|False)\s*$")
+_COUNT = regex(
+    r"(?:CUDA |cuda |GPU |gpu )?(?:[Dd]evices?|GPUs?|gpus?)(?:[ _]count)? ?[:=] ?(?P<value>\d{1,3})\s*$"
+)
+_CAPABILITY = regex(r"(?:cuda:|[Dd]evice |GPU )?\d{1,2}: .{3,80}\b(?:capability|sm|compute)\W{1,3}\d{1,2}, \d\)")
+"""A GPU's compute capability as PyTorch gives it, who must have started CUDA for it."""
+_MOST_SAID = 8
 _PASTED = ('-c "import torch', "-c 'import torch")
 _MOST_LINES = 40
 _MOST_BELOW = 6
@@ -154,8 +161,26 @@ def _named(section: Section) -> Iterator[Observed]:
     for index, line in section.matching("orch"):
         match = _NAMED.match(line[:200])
         if match:
-            yield section.observe(_build({"version": match["version"]}), index)
+            values, last = _said_below(section, index)
+            yield section.observe(_build({"version": match["version"], **values}), index, last)
             return
+
+
+def _said_below(section: Section, index: int) -> tuple[dict[str, str], int]:
+    """What the script says of CUDA and of its GPUs right below, and the last line of that."""
+    values: dict[str, str] = {}
+    last = index
+    for below in range(index + 1, min(index + 1 + _MOST_SAID, len(section.lines))):
+        line = section.lines[below][:200]
+        available, count, capability = _AVAILABLE.match(line), _COUNT.match(line), _CAPABILITY.match(line)
+        if available:
+            values.setdefault("cuda_available", available["value"])
+        elif count:
+            values.setdefault("gpus", count["value"])
+        elif capability:
+            values.setdefault("cuda_available", "True")
+        last = below if available or count or capability else last
+    return values, last
 
 
 def _build(values: dict[str, str]) -> TorchBuild:
