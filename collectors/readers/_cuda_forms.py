@@ -36,9 +36,6 @@ _Form: TypeAlias = tuple[bool, CudaErrorClass | None, str]
 _OF_TORCH: tuple[_Form, ...] = (
     (True, "driver-too-old", _LED_INIT + "The NVIDIA driver on your system is too old"),
     (True, "driver-missing", _LED_INIT + "Found no NVIDIA driver on your system"),
-    # PyTorch up to 1.7 begins its text on a line of its own, below "AssertionError:".
-    (True, "driver-too-old", r"The NVIDIA driver on your system is too old \(found version \d{4,6}\)\."),
-    (True, "driver-missing", r"Found no NVIDIA driver on your system\. Please check that you\s*$"),
     (True, "unknown", f"(?:{_LED_INIT})?CUDA unknown error - this may be due to"),
     (
         True,

@@ -177,13 +177,3 @@ class LibraryLoadError(Fact):
     path: str | None = None
     """Of the library, as printed."""
     count: int = 1
-
-
-class CudaSampleResult(Fact):
-    """How a program of NVIDIA's CUDA samples ended; the same one together, of which the last run counts."""
-
-    kind: ClassVar[str] = "cuda_sample_result"
-
-    sample: Literal["vectorAdd", "deviceQuery", "bandwidthTest"]
-    outcome: Literal["passed", "failed"]
-    """`passed`: CUDA started, and (but for deviceQuery) a GPU did as it was told."""

@@ -28,11 +28,24 @@ class JobProcess(Fact):
     """Connections that stand, those within the machine included."""
 
 
+class DeviceHolder(Fact):
+    """A process that holds the device file of a GPU open, whether or not a tool of the driver lists it."""
+
+    kind: ClassVar[str] = "device_holder"
+
+    gpu: int
+    """The number in the device file's name."""
+    pid: int
+    program: str | None = None
+    user: str | None = None
+
+
 class OrphanProcess(Fact):
-    """A process whose parent is process 1, as ps shows it: a service, or one whose parent has ended."""
+    """A process of a job whose parent has ended, so that init is its parent now."""
 
     kind: ClassVar[str] = "orphan_process"
 
     pid: int
-    command: str | None = None
-    """What the last column shows of it, cut."""
+    command: str
+    started: str | None = None
+    """As printed."""
