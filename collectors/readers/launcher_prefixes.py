@@ -2,8 +2,8 @@
 
 Launchers: torchrun `[rank0]:` `[default0]:` `[0]:`, programs `[rank0] `, srun `0: `, mpirun `[1,0]<stderr>:`,
 SageMaker `[1,mpirank:0,algo-1]<stderr>:`, Metaflow `2026-01-31 12:00:00.123 [177/train/578 (pid 7)] `,
-docker compose `name-1  | `, kubectl `[pod/name/container] `, journald, pdsh `host-1: `, Ray `(RayWorkerWrapper pid=7,
-ip=10.0.0.1) `, SkyPilot `(head, rank=0, pid=7) `, vLLM `(Worker_TP1 pid=7) `,
+docker compose `name-1  | `, kubectl `[pod/name/container] `, journald, pdsh `host-1: `, Ray
+`(RayWorkerWrapper pid=7, ip=10.0.0.1) `, SkyPilot `(head, rank=0, pid=7) `, vLLM `(Worker_TP1 pid=7) `,
 Monarch, which tells alike lines once, `[24 similar log lines] `.
 People: backticks around a line or an item; `- `, `> ` or ` # -> ` before an exception.
 Loggers: SGLang `[2026-01-31 12:00:00 TP0] `, vLLM `INFO 01-31 12:00:00 [core.py:70] `, c10d
