@@ -45,6 +45,11 @@ _NAMED = regex(
     r"(?P<version>\d{1,2}\.\d{1,3}\.\d{1,3}\+cu\d{2,3})(?:\s*$| ?[|,(])"
 )
 """A line of its own by which a script says what it runs on."""
+_WITH_NCCL = regex(
+    r"\s{0,4}(?P<version>[12]\.\d{1,3}\.\d{1,3}(?:[ab.]\w{0,20})?(?:\+[\w.]{1,40})?),? "
+    r"(?P<nccl>\(2, \d{1,2}, \d{1,2}\))\s*$"
+)
+"""`torch.__version__` and `torch.cuda.nccl.version()` in one line, as a script prints them."""
 _PASTED = ('-c "import torch', "-c 'import torch")
 _MOST_LINES = 40
 _MOST_BELOW = 6
@@ -146,6 +151,11 @@ def _named(section: Section) -> Iterator[Observed]:
         match = _NAMED.match(line[:200])
         if match:
             yield section.observe(_build({"version": match["version"]}), index)
+            break
+    for index, line in section.matching(" (2, "):
+        match = _WITH_NCCL.match(line[:200])
+        if match:
+            yield section.observe(_build({"version": match["version"], "nccl": match["nccl"]}), index)
             return
 
 
@@ -186,6 +196,15 @@ def _nccl(text: str) -> str:
 READER = Reader(
     "torch-prints",
     read,
-    markers=(">>> torch.", ">>> print(torch.", "torch 2.", "Torch 2.", "orch version: ", "torch: 2.", *_PASTED),
+    markers=(
+        ">>> torch.",
+        ">>> print(torch.",
+        "torch 2.",
+        "Torch 2.",
+        "orch version: ",
+        "torch: 2.",
+        " (2, ",
+        *_PASTED,
+    ),
     commands=("python", "srun ", "docker ", "kubectl exec", "/opt/conda/bin/python", "podman "),
 )

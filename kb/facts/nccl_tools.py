@@ -195,6 +195,8 @@ class NcclLibrary(Fact):
     """`mapped`: in a process's memory; `resolved`: by ldd; `chosen`: a program says that it takes it."""
     variable: str | None = None
     """The setting that made a program choose it."""
+    beside: Version | None = None
+    """Another release that the same process has in its memory as well."""
     count: int = 1
 
 
