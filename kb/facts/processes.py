@@ -26,3 +26,12 @@ class JobProcess(Fact):
     """The peer of a connection that is not answered, `10.0.0.3:43210`."""
     connections: int | None = None
     """Connections that stand, those within the machine included."""
+
+
+class CommandStatus(Fact):
+    """The status of the command before, where somebody asked the shell for it."""
+
+    kind: ClassVar[str] = "command_status"
+
+    status: int
+    """0: it ended well, by its own word."""
