@@ -3,7 +3,7 @@
     $ echo rc=$?
     rc=0
 
-Follows `echo $?` with and without words, in sh, bash and zsh. A status of a pipe is that of its last program, and a
+Follows `echo $?` with and without words, in sh, bash and zsh. A status of a pipe is that of its last program; a
 status that nobody asked for gives nothing.
 """
 

@@ -66,6 +66,19 @@ class ListeningPort(Fact):
     pid: int | None = None
 
 
+class SharedHostName(Fact):
+    """A name under which NCCL's processes of more than one machine write."""
+
+    kind: ClassVar[str] = "shared_host_name"
+
+    name: str
+    interface: str
+    """Which all of them use."""
+    addresses: str
+    """Of that interface, `10.7.7.23, 10.7.7.30`; at most four."""
+    machines: int
+
+
 class RdmaPort(Fact):
     """One port of an RDMA device."""
 
