@@ -27,7 +27,7 @@ _MOST = 100
 def read(section: Section) -> Iterator[Reading]:
     """MpiBenchmark for each heading below which something was measured, or a run was ended by hand."""
     headings = [index for index, line in enumerate(section.lines) if _HEADING.match(line[:200])][:_MOST]
-    for index, following in zip(headings, [*headings[1:], len(section.lines)], strict=True):
+    for index, following in zip(headings, [*headings[1:], len(section.lines)], strict=False):
         rows, ended = 0, False
         for line in section.lines[index + 1 : following]:
             text = without_launcher(line[:200]).text

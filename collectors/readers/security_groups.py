@@ -4,7 +4,7 @@
     {"SecurityGroups": [{"GroupId": "sg-1", "IpPermissions": [{"IpProtocol": "-1", "UserIdGroupPairs": […]}], …}]}
 
 Follows AWS CLI 1 and 2, `--output json`; of `--query` the form
-`SecurityGroups[0].[IpPermissions,IpPermissionsEgress]` with one group in the command. Tables and YAML give nothing.
+`SecurityGroups[0].[IpPermissions,IpPermissionsEgress]` with one group in the command. Tables, YAML: nothing.
 """
 
 from __future__ import annotations
