@@ -46,7 +46,7 @@ _LAUNCHER = regex(
         (?P<unit>[\w./@-]{1,64}(?:\[\d{1,10}\])?):[ ]
     | (?P<host>(?=[a-z.-]*\d)[a-z0-9][a-z0-9.-]{1,63}):[ ]                     # pdsh, DeepSpeed, Intel's mpiexec
         (?=Traceback[ ]\(most|[ ]{2,}File[ ]"|[ ]{4,}\S|[A-Za-z_][\w.]{1,80}(?:Error|Exception)(?:$|:))
-    | \[[a-z][a-z0-9_-]{0,30}\][ ](?=\d{4}-\d\d-\d\d[ ]\d\d:)                      # torchtitan
+    | \[[a-z][a-z0-9_.-]{0,60}\][ ](?=\d{4}-\d\d-\d\d[ ]\d\d:|\[?[EWIF]\d{3,4}[ ]\d\d:)  # torchtitan, hosts
     | (?:\x1b?\[[0-9;]{1,8}m)+[ ]?
     | [ ]{0,8}[-*+•][ ](?P<item>`)(?=[^`]{3,4000}`[.,;]?\s*$)     # an item that is one span of code
     | (?P<span>`{1,3})(?=[^`]{3,4000}`{1,3}\s*$)                                           # a line that is one
