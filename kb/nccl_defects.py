@@ -32,6 +32,8 @@ class Defect:
     """Builds with this CUDA or a newer one don't have it."""
     setting: tuple[str, str | None] | None = None
     """Name and value; any value where it is None."""
+    operation: str | None = None
+    """alltoall: of a test or a collective that did not end."""
     hang: bool = False
     workaround: str | None = None
 
@@ -44,7 +46,7 @@ class Defect:
         return built is None or free is None or built < free
 
 
-_OPTIONAL = ("cuda", "machine", "built_before", "hang", "workaround")
+_OPTIONAL = ("cuda", "machine", "built_before", "operation", "hang", "workaround")
 
 
 @cache

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 from collectors.combiners import Facts, derived
 from kb.evidence import Observed, Reading
+from kb.facts.collectives import CollectiveTimeout
 from kb.facts.environment import CudaError, PythonPackage, TorchBuild
 from kb.facts.gpu import Gpu
 from kb.facts.machine import Boot
 from kb.facts.nccl import NcclSetting, NcclVersion
 from kb.facts.nccl_failures import NcclCudaFailure, NcclReportedError
-from kb.facts.nccl_tools import NcclDefect, NcclDefectLine
+from kb.facts.nccl_tools import NcclDefect, NcclDefectLine, NcclTestResult
 from kb.facts.settings import Setting
 from kb.facts.stacks import ProcessStack
 from kb.nccl_defects import Defect, defects
@@ -75,6 +76,7 @@ def _fits(defect: Defect, facts: Facts) -> list[_Fit] | None:
         (bool(defect.architectures), _gpu),
         (defect.machine is not None, _machine),
         (defect.setting is not None, _setting),
+        (defect.operation is not None, _operation),
     )
     seen = [seek(defect, facts) for wanted, seek in asked if wanted]
     found = [one for one in seen if one is not None]
@@ -128,3 +130,19 @@ def _setting(defect: Defect, facts: Facts) -> _Fit | None:
         if known == name and value in {None, said}:
             return f"{name}={said}", observed
     return None
+
+
+def _operation(defect: Defect, facts: Facts) -> _Fit | None:
+    """A test or a collective of that kind that did not end."""
+    for test, observed in facts.of(NcclTestResult):
+        if test.outcome == "unfinished" and _same(test.operation, defect.operation):
+            return f"{test.operation} did not end", observed
+    for late, observed in facts.of(CollectiveTimeout):
+        if _same(late.operation, defect.operation):
+            return f"{late.operation} did not end in time", observed
+    return None
+
+
+def _same(one: str | None, other: str | None) -> bool:
+    """Whether two names are of one operation: ALLTOALL_BASE of PyTorch is alltoall of nccl-tests."""
+    return (one or "").lower().replace("_", "").startswith((other or "-").replace("_", ""))

@@ -45,6 +45,15 @@ _LINES: tuple[tuple[str, ErrorClass | None, bool | None, str], ...] = (
         False,
         r"\s{0,4}traceback {0,3}: Signal (?:4|7|8|11) \(SIG[A-Z]{3,5}\) received by PID \d",
     ),
+    (
+        "signal",
+        "other",
+        False,
+        (
+            r"(?:Thread \d{1,7}(?:\.\d{1,7})? (?:\"[^\"]{0,40}\" )?|Program )(?:received|terminated with) signal "
+            r"(?:SIGBUS, Bus error|SIGSEGV, Segmentation fault|SIGILL, Illegal instruction|SIGFPE, Arithmetic exc)"
+        ),
+    ),
     ("custom all-reduce kernel", "cuda", False, r"Failed: Cuda error \S{1,200}:\d{1,6} '"),
     ("CUDA failure", "cuda", False, r"Cuda failure \S{1,200}:\d{1,6}:? '"),
     ("CUDA initialization", "cuda", False, r".{0,200}UserWarning: (?P<text>CUDA initialization: .{3,})"),
@@ -91,7 +100,16 @@ _FATAL = tuple((error, class_, consequence, regex(text)) for error, class_, cons
 
 MARKERS = (
     *("Watchdog", "watchdog", "terminated with exception", "Heartbeat monitor", "what():", "Fatal Python error"),
-    *(") received by PID", "Caught signal", "Signal: ", "Cuda error", "Cuda failure", "CUDA initialization"),
+    *(
+        ") received by PID",
+        "Caught signal",
+        "received signal SIG",
+        "terminated with signal SIG",
+        "Signal: ",
+        "Cuda error",
+        "Cuda failure",
+        "CUDA initialization",
+    ),
     *("cudaGetDeviceCount returned", "device vector A", "Test NCCL f", "Test CUDA f", "sigquit from"),
     *("broadcast block found", "ngine core ", "ngine Core ", "nginecore ", "ngineCore ", "died unexpectedly"),
     *("exception with description", "CUDA_ERROR_", "Free memory on device", "oom-kill event", "oom_kill event"),

@@ -36,6 +36,11 @@ _FORMS: tuple[tuple[_How, str], ...] = (
 _BY_FORM = tuple((how, regex(form)) for how, form in _FORMS)
 _ANY = regex(_PATH)
 _MAPS = regex(r".{0,400}(?:/maps\b|\bpmap\b|\blsof\b|memory_maps)")
+_OF_ONE = regex(
+    r"(?!.{0,600}/proc/\*)(?!.{0,600}\bfor \w{1,20} in )"
+    r"(?:.{0,400}/proc/[^*]{1,120}?/maps\b|.{0,40}\bpmap .{0,40}\b\d{1,10}$)"
+)
+"""A command that shows the memory of one process."""
 _ORIGINS: tuple[tuple[_Origin, str], ...] = (
     ("wheel", r".{0,300}/nvidia/nccl/lib/"),
     ("torch", r".{0,300}/torch/lib/"),
@@ -59,14 +64,17 @@ def read(section: Section) -> Iterator[Reading]:
             first, count = found.get(key, (index, 0))
             if key in found or len(found) < _MOST:
                 found[key] = (first, count + 1)
+    mapped = {path: match[1] for path, how, _ in found if how == "mapped" and (match := _VERSION.search(path))}
     for (path, how, variable), (index, count) in found.items():
         version = _VERSION.search(path)
+        others = {one for one in mapped.values() if path in mapped and one != mapped[path]}
         fact = NcclLibrary(
             path=path,
             origin=next((origin for origin, form in _BY_ORIGIN if form.match(path)), "other"),
             version=version[1] if version else None,
             how=how,
             variable=variable,
+            beside=min(others) if others and _OF_ONE.match(command_of(section)[:600]) else None,
             count=count,
         )
         yield section.observe(fact, index)

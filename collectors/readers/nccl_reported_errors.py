@@ -2,6 +2,7 @@
 
     torch.distributed.DistBackendError: NCCL error in: …/ProcessGroupNCCL.cpp:1691, invalid usage (run with NCCL_DEBUG=WARN for details), NCCL version 2.19.3
     RuntimeError: NCCL error: unhandled system error (run with NCCL_DEBUG=INFO for details)
+    ERROR engine::tp: prefill NCCL all-reduce failed: ncclInvalidArgument
     a17: Test NCCL failure common.cu:958 'unhandled cuda error (run with NCCL_DEBUG=INFO for details) / '
 
 Follows NCCL's ncclGetErrorString (2.0 to 2.32), PyTorch 1.0 to 2.14, vLLM and SGLang pynccl, TensorRT-LLM, Horovod,
@@ -55,6 +56,11 @@ _HEADLESS = regex(
     r"(?P<name>UnhandledCudaError|SystemError|InternalError|InvalidArgument|InvalidUsage|RemoteError): "
     r"(?:Call to CUDA|System call|Internal check|Invalid value|This usually|A call failed)"
 )
+_BY_NAME = regex(
+    r".{0,200}?\b(?:NCCL|[Nn]ccl)(?:[ \w-]{0,60}? failed(?: with)?:? |Error\(\"?(?:code )?| error:? ?\(?)"
+    r"nccl(?P<name>UnhandledCudaError|SystemError|InternalError|InvalidArgument|InvalidUsage|RemoteError)\b"
+)
+"""The name of the result in place of its words: programs in C, Rust and Julia."""
 _NAMES: dict[str, NcclResult] = {
     "UnhandledCudaError": "cuda",
     "SystemError": "system",
@@ -73,7 +79,7 @@ _MARKERS = (
         "failed: invalid ",
         "failed: internal error",
     ),
-    " error [Op:",
+    *(" error [Op:", "failed: nccl", "failed with nccl", "rror: nccl", "NcclError(nccl", "NCCLError(code nccl"),
 )
 _NEAR = 4
 """Lines within which PyTorch repeats NCCL's last warning below its error."""
@@ -126,7 +132,11 @@ def _fact(text: str, rank: str | None) -> NcclReportedError | None:
             return NcclReportedError(code=code, reported_by=speaker, rank=rank, version=version, text=said)
     headless = _HEADLESS.match(text)
     if headless is None:
-        return None
+        named = _BY_NAME.match(text)
+        if named is None or text.lstrip().startswith(("//", "#", "*")):
+            return None
+        code = _NAMES[named["name"]]
+        return NcclReportedError(code=code, reported_by="other", rank=rank, text=text.strip()[:300])
     return NcclReportedError(
         code=_NAMES[headless["name"]], reported_by="torch", rank=rank, text=text.strip()[:300]
     )

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 
 from collectors.readers._json_text import at, json_of, line_with
 from collectors.readers._regex import regex
+from collectors.readers._trial_changes import only_change
 from collectors.readers.launcher_prefixes import without_launcher
 from collectors.readers.nccl_failure_forms import release_of
 from collectors.readers.nccl_tests_json import PROGRAM, Outcome, result_of
@@ -109,6 +110,8 @@ def read(section: Section) -> Iterator[Reading]:
             fact = fact.model_copy(update={"timed_out": True})
         if direct_off:
             fact = fact.model_copy(update={"direct_copies_off": True})
+        if (change := only_change(command)) is not None:
+            fact = fact.model_copy(update={"changed": change})
         yield section.observe(fact, run.index, run.end)
     yield from _gpus(section, runs)
     for index, line in section.matching("# nccl-tests version"):
@@ -157,11 +160,20 @@ def _runs(section: Section) -> Iterator[_Run]:
         ):
             if run is not None:
                 yield run
-            run = _Run(index, index, operation, parameters is not None and parameters["validation"] != "0")
+            named_here = operation or _operation_above(section, index)
+            run = _Run(index, index, named_here, parameters is not None and parameters["validation"] != "0")
         if run is not None and _take(run, text, index):
             run.end = index
     if run is not None:
         yield run
+
+
+def _operation_above(section: Section, index: int) -> str | None:
+    """Of a command that a shell shows as it runs it (`set -x`), right above its first line."""
+    for line in reversed(section.lines[max(index - 2, 0) : index]):
+        if line.startswith("+") and (program := PROGRAM.search(line[:4000])) is not None:
+            return program["operation"]
+    return None
 
 
 def _begins(text: str) -> bool:

@@ -212,6 +212,8 @@ READER = Reader(
             "Caught signal ",
             "Signal: Bus error",
             "Signal: Segmentation fault",
+            "received signal SIG",
+            "terminated with signal SIG",
             ") received by PID",
             "Failed: Cuda error ",
             "Cuda failure ",

@@ -18,7 +18,7 @@ MOST_WORDS = 160
 _BAR = regex(
     r"(?P<percent>\d{1,3})%(?:\|[^|\[\]]{0,200}\|| Completed \|) {0,4}"
     r"(?P<done>[\d.,]{1,12}[kKMGTPi]{0,2}B?)/(?P<total>[\d.,]{1,12}[kKMGTPi]{0,2}B?) "
-    r"\[(?P<elapsed>[\d:]{4,12})<(?P<remaining>[\d:]{4,12}|\?)(?:, {0,4}(?P<rate>[^\],\[]{1,40}))?"
+    r"\[(?P<elapsed>[\d:]{4,12})<(?P<remaining>[\d:]{4,12}|\?|(?:-:)?--:--)(?:, {0,4}(?P<rate>[^\],\[]{1,40}))?"
 )
 _ABOUT: tuple[tuple[Activity, str], ...] = (
     ("capture", r"Captur(?:e|ing)|cuda graph|CUDA graph"),
@@ -76,7 +76,7 @@ def bars(line: str) -> Iterator[Bar]:
                 done=match["done"],
                 total=match["total"],
                 elapsed_s=_seconds(match["elapsed"]),
-                remaining_s=None if "?" in match["remaining"] else _seconds(match["remaining"]),
+                remaining_s=None if match["remaining"].strip("-:?") == "" else _seconds(match["remaining"]),
                 rate=None if match["rate"] is None or "?" in match["rate"] else match["rate"].strip(),
             )
         start = match.end()

@@ -33,6 +33,8 @@ _LINES: tuple[tuple[EndOfRun, EndSaidBy, str], ...] = (
     ("interrupted", "launcher", r"Received [\w.]{2,20} death signal, shutting down workers"),
     ("interrupted", "launcher", r".{0,120}SignalException: Process \d{1,10} got signal: \d"),
     ("interrupted", "launcher", r"srun: interrupt \(one more within "),
+    ("interrupted", "launcher", r"(?:mpirun|mpiexec|prterun|orterun): Forwarding signal (?:2|15) to job"),
+    ("interrupted", "launcher", r"(?:mpirun|mpiexec|prterun|orterun): killing job\.\.\."),
     ("interrupted", "launcher", _BY_SHELL),
     (
         "stopped",
@@ -61,6 +63,7 @@ _MARKERS = (
     ),
     *("Killed", "Segmentation fault", "Aborted", "Bus error", "EngineCore hit", "EngineCore encountered"),
     *("for in-flight requests", "death signal, shutting", "SignalException: ", "srun: interrupt ("),
+    *(": Forwarding signal ", ": killing job..."),
 )
 
 

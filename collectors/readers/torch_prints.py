@@ -54,6 +54,11 @@ _COUNT = regex(
 _CAPABILITY = regex(r"(?:cuda:|[Dd]evice |GPU )?\d{1,2}: .{3,80}\b(?:capability|sm|compute)\W{1,3}\d{1,2}, \d\)")
 """A GPU's compute capability as PyTorch gives it, who must have started CUDA for it."""
 _MOST_SAID = 8
+_WITH_NCCL = regex(
+    r"\s{0,4}(?P<version>[12]\.\d{1,3}\.\d{1,3}(?:[ab.]\w{0,20})?(?:\+[\w.]{1,40})?),? "
+    r"(?P<nccl>\(2, \d{1,2}, \d{1,2}\))\s*$"
+)
+"""`torch.__version__` and `torch.cuda.nccl.version()` in one line, as a script prints them."""
 _PASTED = ('-c "import torch', "-c 'import torch")
 _MOST_LINES = 40
 _MOST_BELOW = 6
@@ -163,6 +168,11 @@ def _named(section: Section) -> Iterator[Observed]:
         if match:
             values, last = _said_below(section, index)
             yield section.observe(_build({"version": match["version"], **values}), index, last)
+            break
+    for index, line in section.matching(" (2, "):
+        match = _WITH_NCCL.match(line[:200])
+        if match:
+            yield section.observe(_build({"version": match["version"], "nccl": match["nccl"]}), index)
             return
 
 
@@ -222,7 +232,7 @@ READER = Reader(
     read,
     markers=(
         *(">>> torch.", ">>> print(torch.", "orch 2.", "orch 1.", "orch version: ", "orch: 2.", "orch: 1."),
-        *("]: torch.", "]: print(torch."),
+        *("]: torch.", "]: print(torch.", " (2, "),
         *_PASTED,
     ),
     commands=("python", "srun ", "docker ", "kubectl exec", "/opt/conda/bin/python", "podman "),

@@ -4,9 +4,13 @@
     $ vllm serve some/model --tensor-parallel-size 2 --disable-custom-all-reduce
     INFO:     Application startup complete.
 
+    $ NCCL_NVLS_ENABLE=0 ./build/all_reduce_perf -b 8 -e 128M -g 4 | tail -2
+    # Avg bus bandwidth    : 71.9034
+
 A command is known by its prompt, or by the program that it begins with. The line that says that all is well must
-stand below it and above the next command. A run that fails gives nothing: another fault may be behind that. Runs
-of nccl-tests are told by NcclTestResult. What people say that they tried is no evidence.
+stand below it and above the next command: of a server, a trainer, nccl-tests, or the shell's own status of 0. A
+run that fails gives nothing: another fault may be behind that. What nccl-tests do without direct copies is told by
+NcclTestResult. What people say that they tried is no evidence.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from collectors.readers._regex import regex
+from collectors.readers._trial_changes import only_change
 from kb.evidence import Reader, Reading, Section
 from kb.facts.trials import Change, Trial
 
@@ -29,6 +34,12 @@ _CHANGES: tuple[tuple[Change, str], ...] = (
 _WELL = regex(
     r".{0,120}?(?:Application startup complete|The server is fired up and ready to roll|\{'train_runtime': \d)"
 )
+_MEASURED = regex(
+    r"# Avg bus bandwidth {1,8}: (?!0\s*$)\d|.{0,120}?\blistening on (?:https?://)?[\w.:\[\]]{1,60}:\d{2,5}\b"
+)
+_STATUS = regex(r"(?:rc|exit|status|ret|exit[ _]?(?:code|status))[=: ]{1,3}0\s*$")
+_ASKS_STATUS = regex(r"[^|]{1,1500}; ?echo [^|]{0,40}\$\?")
+"""A status that is printed at once, of the command itself and not of what its output went through."""
 _RELOADS = regex(
     r"(?:sudo )?(?:rmmod|modprobe -r) nvidia[-_ ]\w{2,20}.{0,40}?(?:&&|;) ?(?:sudo )?"
     r"modprobe nvidia.{1,80}?(?:&&|;)"
@@ -40,6 +51,7 @@ _CUDA_WORKS = regex(
 
 def read(section: Section) -> Iterator[Reading]:
     """One fact for each change with which all went well."""
+    yield from _alone(section)
     changes = _named_in(section.command or "")
     command = 0
     told: set[Change] = set()
@@ -59,6 +71,22 @@ def _named_in(command: str) -> tuple[Change, ...]:
     return tuple(change for change, words in _CHANGES if words in command)
 
 
+def _alone(section: Section) -> Iterator[Reading]:
+    """A command with one change and no other, with which all went well."""
+    command = (section.command or "")[:2000]
+    change = only_change(command)
+    if change is None:
+        return
+    asks = _ASKS_STATUS.match(command) is not None
+    for index, line in enumerate(section.lines):
+        text = line[:400]
+        if "failure " in text or "FAILED" in text or text.startswith("Traceback "):
+            return
+        if _MEASURED.match(text) or _WELL.match(text) or (asks and _STATUS.match(text)):
+            yield section.observe(Trial(change=change), index)
+            return
+
+
 def _reloaded(section: Section) -> Iterator[Reading]:
     """A command that takes the modules out, loads them again and starts CUDA, which works."""
     if _RELOADS.match(section.command or "") is None:
@@ -72,6 +100,9 @@ def _reloaded(section: Section) -> Iterator[Reading]:
 READER = Reader(
     "trials",
     read,
-    markers=("Application startup complete", "server is fired up", "'train_runtime'"),
+    markers=(
+        *("Application startup complete", "server is fired up", "'train_runtime'", "# Avg bus bandwidth"),
+        *("listening on ", "=0"),
+    ),
     commands=("rmmod", "modprobe -r"),
 )

@@ -14,6 +14,7 @@ PluginProblem: TypeAlias = Literal[
     "no-provider",
     "provider-call-failed",
     "init-failed",
+    "crashed",
     "other",
 ]
 NcclFeatureName: TypeAlias = Literal[
@@ -53,7 +54,7 @@ class NcclPlugin(Fact):
     part: PluginPart
     state: PluginState
     problem: PluginProblem | None = None
-    """Why it failed; None unless `failed`."""
+    """Why it failed; None unless `failed`. `crashed`: a process met a signal in it."""
     name: str | None = None
     """Of the plugin where it was loaded, else of the library that was looked for."""
     version: str | None = None

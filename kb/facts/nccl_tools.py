@@ -3,6 +3,7 @@
 from typing import ClassVar, Literal
 
 from kb.facts.base import Bdf, Fact, Version
+from kb.facts.trials import Change
 
 
 class NcclTestResult(Fact):
@@ -19,6 +20,8 @@ class NcclTestResult(Fact):
     direct_copies_off: bool | None = None
     """True where its own command line keeps NCCL off direct copies (NCCL_P2P_DISABLE=1): a trial, which says
     nothing of how the job is started."""
+    changed: Change | None = None
+    """The one thing that its own command line changes for a trial, `nvls-off`; what it says is of that alone."""
     operation: str | None = None
     """all_reduce, alltoall; None where no line names it."""
     ranks: int | None = None
@@ -192,6 +195,8 @@ class NcclLibrary(Fact):
     """`mapped`: in a process's memory; `resolved`: by ldd; `chosen`: a program says that it takes it."""
     variable: str | None = None
     """The setting that made a program choose it."""
+    beside: Version | None = None
+    """Another release that the same process has in its memory as well."""
     count: int = 1
 
 

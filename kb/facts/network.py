@@ -66,6 +66,41 @@ class ListeningPort(Fact):
     pid: int | None = None
 
 
+class SharedHostName(Fact):
+    """A name under which NCCL's processes of more than one machine write."""
+
+    kind: ClassVar[str] = "shared_host_name"
+
+    name: str
+    interface: str
+    """Which all of them use."""
+    addresses: str
+    """Of that interface, `10.7.7.23, 10.7.7.30`; at most four."""
+    machines: int
+
+
+class SecurityGroup(Fact):
+    """A security group of AWS, and whether all traffic between its own members passes."""
+
+    kind: ClassVar[str] = "security_group"
+
+    id: str
+    from_itself: bool
+    """A rule lets in all protocols from the group itself."""
+    to_itself: bool
+    """A rule lets out all protocols to the group itself; rules on addresses don't count for EFA, no IP."""
+
+
+class MpiBenchmark(Fact):
+    """One table of an MPI benchmark."""
+
+    kind: ClassVar[str] = "mpi_benchmark"
+
+    rows: int
+    """Sizes that were measured."""
+    ended_by_hand: bool = False
+
+
 class RdmaPort(Fact):
     """One port of an RDMA device."""
 

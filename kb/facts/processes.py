@@ -49,3 +49,12 @@ class OrphanProcess(Fact):
     command: str
     started: str | None = None
     """As printed."""
+
+
+class CommandStatus(Fact):
+    """The status of the command before, where somebody asked the shell for it."""
+
+    kind: ClassVar[str] = "command_status"
+
+    status: int
+    """0: it ended well, by its own word."""

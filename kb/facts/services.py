@@ -95,3 +95,17 @@ class SlurmError(Fact):
     node: str | None = None
     text: str
     count: int = 1
+
+
+class UnitKilled(Fact):
+    """A service of a user's own whose main process a signal ended, as systemd logged it."""
+
+    kind: ClassVar[str] = "unit_killed"
+
+    name: str
+    """Without `.service`."""
+    signal: Literal["KILL", "SEGV", "BUS", "ABRT", "ILL", "FPE"]
+    host: str | None = None
+    """As the journal names it."""
+    time: str | None = None
+    """As printed."""

@@ -1,4 +1,4 @@
-"""Facts on where processes stand: stacks of py-spy, gdb, faulthandler and the kernel."""
+"""Facts on where processes stand, and where they crashed: stacks of py-spy, gdb, faulthandler and the kernel."""
 
 from typing import ClassVar, Literal, TypeAlias
 
@@ -46,3 +46,18 @@ class ProcessStack(Fact):
     """The collective or call that it stands in: all_reduce, broadcast, barrier, cudaStreamSynchronize."""
     count: int = 1
     """Threads alike."""
+
+
+class CrashTrace(Fact):
+    """The stack with which a process met a signal that ended it, as a debugger or a handler printed it."""
+
+    kind: ClassVar[str] = "crash_trace"
+
+    signal: Literal["SIGBUS", "SIGSEGV", "SIGILL", "SIGFPE"]
+    tool: Literal["gdb", "coredump", "mpi", "ucx"]
+    frames: str
+    """Innermost first, functions with a name only, `ncclShmOpen < ncclProxyService`."""
+    library: str | None = None
+    """The shared library of the innermost frame that tells one, the C library aside: `libnccl-net.so`."""
+    count: int = 1
+    """Traces alike."""

@@ -4,7 +4,15 @@ from typing import ClassVar, Literal, TypeAlias
 
 from kb.facts.base import Fact
 
-Change: TypeAlias = Literal["direct-copies-off", "custom-all-reduce-off", "module-reload"]
+Change: TypeAlias = Literal[
+    "direct-copies-off",
+    "custom-all-reduce-off",
+    "nvls-off",
+    "cumem-off",
+    "plugins-off",
+    "library-paths-off",
+    "module-reload",
+]
 
 
 class Trial(Fact):
@@ -13,7 +21,9 @@ class Trial(Fact):
     kind: ClassVar[str] = "trial"
 
     change: Change
-    """`direct-copies-off`: NCCL_P2P_DISABLE=1. `module-reload`: the NVIDIA modules taken out and loaded again."""
+    """`direct-copies-off`: NCCL_P2P_DISABLE=1. `nvls-off`, `cumem-off`: NCCL_NVLS_ENABLE=0, NCCL_CUMEM_ENABLE=0.
+    `plugins-off`: NCCL_NET_PLUGIN=none. `library-paths-off`: without LD_LIBRARY_PATH or LD_PRELOAD.
+    `module-reload`: the NVIDIA modules taken out and loaded again."""
 
 
 class RunNumbers(Fact):

@@ -7,10 +7,11 @@ from combining import readings
 from collectors.combiners import Facts
 from collectors.combiners.nccl_defects import combine
 from kb.evidence import Observed
+from kb.facts.collectives import CollectiveTimeout
 from kb.facts.environment import CudaError, PythonPackage
 from kb.facts.gpu import Gpu
 from kb.facts.nccl import NcclVersion
-from kb.facts.nccl_tools import NcclDefect, NcclDefectLine
+from kb.facts.nccl_tools import NcclDefect, NcclDefectLine, NcclTestResult
 from kb.facts.settings import Setting
 from kb.facts.stacks import ProcessStack
 
@@ -89,3 +90,16 @@ def test_lines_and_settings():
         named(Setting(name="CUDA_LAUNCH_BLOCKING", value="0", origin="launch"), NcclVersion(version="2.14.3"))
         == []
     )
+
+
+def test_an_all_to_all_that_did_not_end():
+    """PyTorch's name of the operation is the same as that of nccl-tests; another operation is not."""
+    line = NcclDefectLine(id="all-to-all-with-cumem", text="via P2P/CUMEM/read")
+    version = NcclVersion(version="2.19.3")
+
+    for operation, ids in (("alltoall", ["all-to-all-with-cumem"]), ("all_reduce", [])):
+        stuck = NcclTestResult(outcome="unfinished", operation=operation)
+        assert named(line, version, stuck) == ids
+    late = CollectiveTimeout(operation="ALLTOALL_BASE", sequence=1, ranks=8, ranks_named="0")
+    assert named(line, version, late) == ["all-to-all-with-cumem"]
+    assert named(line, version, NcclTestResult(outcome="passed", operation="alltoall")) == []
