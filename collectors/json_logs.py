@@ -1,12 +1,12 @@
-"""Logs of which every line is a JSON record with the program's own line in it → those lines.
+r"""Logs of which every line is a JSON record with the program's own line in it → those lines.
 
-    {"log":"a17:311:340 [0] NCCL INFO Init COMPLETE\\n","stream":"stderr","time":"2026-01-31T12:00:00.1Z"}
+    {"log":"a17:311:340 [0] NCCL INFO Init COMPLETE\n","stream":"stderr","time":"2026-01-31T12:00:00.1Z"}
     {"endpointId":"e1","workerId":"w1","level":"error","message":"OSError: …","dt":"2026-01-31T12:00:00Z"}
-    {"severity":"ERROR","textPayload":"torch.OutOfMemoryError: CUDA out of memory.","timestamp":"2026-01-31T12:00:00Z"}
+    {"severity":"ERROR","textPayload":"RuntimeError: CUDA out of memory.","timestamp":"2026-01-31T12:00:00Z"}
 
 Docker's json-file driver, Loki, Google's Cloud Logging, CloudWatch, journalctl -o json, serverless platforms, and
-python-json-logger. Plain lines between the records stay as they are; where a record has none of the keys, nothing is
-taken out of any line, for then it is no log of this kind.
+python-json-logger. Plain lines between the records stay as they are. Where one of the first records has none of the
+keys, nothing is taken out of any line, for then it is no log of this kind.
 """
 
 from __future__ import annotations
