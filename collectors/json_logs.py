@@ -5,8 +5,8 @@ r"""Logs of which every line is a JSON record with the program's own line in it 
     {"severity":"ERROR","textPayload":"RuntimeError: CUDA out of memory.","timestamp":"2026-01-31T12:00:00Z"}
 
 Docker's json-file driver, Loki, Google's Cloud Logging, CloudWatch, journalctl -o json, serverless platforms, and
-python-json-logger. Plain lines between the records stay as they are. Where one of the first records has none of the
-keys, nothing is taken out of any line, for then it is no log of this kind.
+python-json-logger. Plain lines between the records stay as they are. Where one of the first records has none of
+these keys, nothing is taken out of any line, for then it is no log of this kind.
 """
 
 from __future__ import annotations
