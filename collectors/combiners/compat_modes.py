@@ -67,7 +67,7 @@ def _minor(facts: Facts) -> Iterator[Reading]:
     for runtime, seen in runtimes:
         for smi, of_smi in tools:
             newer = _key(runtime) > _key(smi.cuda_version) > 0
-            if newer and _major(runtime) == _major(smi.cuda_version):
+            if newer and _serves_its_major(runtime) and _major(runtime) == _major(smi.cuda_version):
                 fact = CudaCompatMode(
                     mode="minor-version",
                     driver=smi.driver_version,
@@ -77,6 +77,11 @@ def _minor(facts: Facts) -> Iterator[Reading]:
                 )
                 yield derived(fact, [seen, of_smi])
                 return
+
+
+def _serves_its_major(runtime: str | None) -> bool:
+    """From CUDA 11 on a driver serves runtimes of its whole major release; before, none that is newer."""
+    return _key(runtime) >= _key("11.0")
 
 
 def _runs(module: KernelModule) -> bool:

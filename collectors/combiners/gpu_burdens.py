@@ -12,6 +12,7 @@ from kb.evidence import Observed, Reading
 from kb.facts.diagnostics import DiagResult
 from kb.facts.environment import CudaError
 from kb.facts.gpu import Gpu
+from kb.facts.gpu_bus import PcieErrorCounts
 from kb.facts.gpu_state import GpuPcieLink, GpuPower, GpuTemperature, GpuThrottle
 from kb.facts.gpu_trouble import DegradedLink, HeldDownGpu, ProgramFault
 from kb.facts.pcie import GpuLinkError, PcieBandwidth, PcieError
@@ -28,6 +29,8 @@ _ENGINES: dict[str, Literal["kernel", "copy", "other"]] = {
 }
 _MANY_LINK_ERRORS = 10
 """Corrected errors: the kernel limits their rate, and a few in a day are harmless."""
+_MANY_COUNTED = 1000
+"""Since boot or reset, by counters, which nothing limits."""
 _IDLE_PERCENT = 5
 _FAR_BELOW = 0.7
 """Of the default power limit; a little below is common practice for quiet and efficiency."""
@@ -163,6 +166,7 @@ def _links(facts: Facts) -> Cases:
                 error.gpu, None, seen, errors=error.count, bits=error.bits, many_errors=many,
                 uncorrected=error.severity in {"nonfatal", "fatal"},
             )  # fmt: skip
+    _counted(facts, cases)
     for narrow, seen in facts.of(PcieBandwidth):
         if narrow.narrow and narrow.boot == "this" and narrow.bdf in gpus:
             quarter = narrow.width * 4 <= (narrow.capable_width or 0)
@@ -181,6 +185,18 @@ def _links(facts: Facts) -> Cases:
         if xid.group == "off-bus" and xid.boot == "this" and key in cases.said:
             cases.said[key]["lost"] = True
     return cases
+
+
+def _counted(facts: Facts, cases: Cases) -> None:
+    """Corrected errors by the bus's counters; packets that the GPU repeated, where the kernel logs errors too."""
+    for counts, seen in facts.of(PcieErrorCounts):
+        if counts.device == "gpu" and (counts.correctable or 0) >= _MANY_COUNTED:
+            cases.add(counts.bdf, None, seen, errors=counts.correctable, many_errors=True)
+    logged = {error.gpu for error, _ in facts.of(GpuLinkError) if error.boot == "this"}
+    for link, seen in facts.of(GpuPcieLink):
+        key = cases.key(link.bdf, link.index)
+        if (link.replays or 0) >= _MANY_COUNTED and key in {cases.key(bdf, None) for bdf in logged}:
+            cases.add(link.bdf, link.index, seen, errors=link.replays, many_errors=True)
 
 
 def _of_link(link: GpuPcieLink) -> dict[str, Any]:

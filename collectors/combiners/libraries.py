@@ -10,6 +10,7 @@ from collectors.combiners import Facts, derived, looked_at
 from kb.evidence import Observed, Reading
 from kb.facts import version_key
 from kb.facts.compatibility import CudaCompatMode
+from kb.facts.diagnostics import GpuSelfTest
 from kb.facts.driver import (
     KernelModule,
     LibraryFile,
@@ -19,7 +20,7 @@ from kb.facts.driver import (
     NvidiaSmi,
     ResolvedLibrary,
 )
-from kb.facts.environment import CudaError, CudaSampleResult
+from kb.facts.environment import CudaError
 from kb.facts.gpu import Gpu
 from kb.facts.packages import Package
 
@@ -102,7 +103,11 @@ def _tried(facts: Facts) -> dict[str, Observed]:
     refused = any(error.class_ in _REFUSED for error, _ in facts.of(CudaError))
     if refused or any(gpu.tier == "geforce" for gpu, _ in facts.of(Gpu)):
         return {}
-    passed = [seen for result, seen in facts.of(CudaSampleResult) if result.outcome == "passed"]
+    passed = [
+        seen
+        for result, seen in facts.of(GpuSelfTest)
+        if result.test == "cuda-sample" and result.outcome == "passed"
+    ]
     return {seen.source.path: seen for seen in passed}
 
 

@@ -54,6 +54,7 @@ CODES: tuple[Code, ...] = (
     Code(704, "peer-access", "peer access is already enabled", "peeraccessalreadyenabled"),
     Code(705, "peer-access", "peer access has not been enabled", "peeraccessnotenabled"),
     Code(710, "assert", "device-side assert triggered", "assert"),
+    Code(711, "too-many-peers", "peer mapping resources exhausted", "toomanypeers"),
     Code(714, "hardware", "hardware stack error", "hardwarestackerror"),
     Code(715, "illegal-instruction", "an illegal instruction was encountered", "illegalinstruction"),
     Code(716, "misaligned-address", "misaligned address", "misalignedaddress"),

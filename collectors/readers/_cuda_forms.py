@@ -102,7 +102,32 @@ _KNOWN_TEXT = (
     r"|out of memory|unknown error|system not yet initialized|no CUDA-capable device is detected"
     r"|initialization error|an illegal memory access was encountered|peer access [\w ]{3,60})"
 )
+_AV = r"(?:\[[^\]]{1,80}\] ){1,4}"
+"""Who speaks, in libavutil: `[AVHWDeviceContext @ 0x55d0c8]`, before it those of the stream and decoder."""
+_OF_PROGRAMS: tuple[_Form, ...] = (
+    (True, None, rf"{_AV}\S{{0,60}}cuInit\(0\) failed -> (?P<name>CUDA_ERROR_[A-Z_]{{3,60}})"),
+    (
+        False,
+        None,
+        rf"{_AV}\S{{0,60}}cu[A-Z]\w{{2,60}}\(.{{0,300}}\) failed -> (?P<name>CUDA_ERROR_[A-Z_]{{3,60}})",
+    ),
+    (False, None, r"panic: (?P<name>CUDA_ERROR_[A-Z_]{3,60})\b"),
+    (
+        False,
+        None,
+        rf"(?:ERROR: )?CUDA error: (?P<said>[\w ,'-]{{3,120}}) \(code {_NUMBER}, ERROR_[A-Z_]{{3,60}}\)",
+    ),
+    (True, None, r".{0,2500}?nvidia-container-cli: initialization error: cuda error: (?P<said>[\w -]{3,80})"),
+    (True, None, r".{0,120}could not start driver service: cuda error: (?P<said>[\w -]{3,80})"),
+)
+_INFERENCE = r"\[[\w-]{2,20}\](?:\[ERROR\])? ?(?:Assertion failed: )?"
+"""FasterTransformer, TensorRT-LLM and TurboMind: `[TM][ERROR] `."""
 _OF_CHECKS: tuple[_Form, ...] = (
+    (
+        False,
+        None,
+        rf"(?:{_RAISED})?{_INFERENCE}CUDA runtime error(?: in .{{1,200}}?)?: {_KNOWN_TEXT}",
+    ),
     (
         False,
         None,
@@ -133,6 +158,7 @@ _SPEAKERS: tuple[tuple[Speaker, tuple[_Form, ...]], ...] = (
     ("nccl-tests", _OF_NCCL_TESTS),
     ("other", _OF_OFFLOADING),
     ("other", _OF_OTHERS),
+    ("other", _OF_PROGRAMS),
     ("other", _OF_CHECKS),
 )
 _BY_FORM = tuple(
@@ -162,6 +188,7 @@ MARKERS = (
     *("cuInit(0)", "cuInit returned", "cuInit failed", "cuInit error", "): no CUDA-capable", "): out of memory"),
     *(": operation not supported", ": operation not permitted", ": no CUDA-capable device is detected"),
     *(" failed: operation not", " failed: invalid ", " failed: system not", "GPUassert: ", "GPU assert: "),
+    *("CUDA runtime error", "initialization error: cuda error: ", "start driver service: cuda error: "),
     *("library init failure", "library failed to get device context"),
     *("CUDART error: ", "ggml_cuda_init: failed", "Couldn't init CUDA"),
     *("call to cu", "libgomp: cu", '"PluginInterface" error'),

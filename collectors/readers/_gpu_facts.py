@@ -200,7 +200,8 @@ def link(report: Report, values: Values) -> Fact | None:
     """Its PCIe link."""
     generation = values.first_number("pcie.link.gen.current", "pcie.link.gen.gpucurrent")
     lanes = values.number("pcie.link.width.current")
-    if generation is None and lanes is None:
+    replays = values.number("pcie.replays")
+    if generation is None and lanes is None and replays is None:
         return None
     device, host = values.number("pcie.link.gen.gpumax"), values.number("pcie.link.gen.hostmax")
     limited: Literal["device", "host"] | None = None
@@ -214,7 +215,7 @@ def link(report: Report, values: Values) -> Fact | None:
         limited_by=limited,
         lanes=lanes,
         lanes_max=values.number("pcie.link.width.max"),
-        replays=values.number("pcie.replays"),
+        replays=replays,
     )
 
 

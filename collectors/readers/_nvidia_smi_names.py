@@ -59,6 +59,7 @@ _SIMPLE = {
     f"{_LINK}link width/max": "pcie.link.width.max",
     f"{_LINK}link width/current": "pcie.link.width.current",
     "pci/replays since reset": "pcie.replays",
+    "replays since reset": "pcie.replays",  # picked out with grep
     "performance state": "pstate",
     "fb memory usage/total": "memory.total",
     "fb memory usage/used": "memory.used",

@@ -63,7 +63,7 @@ _ROLES: tuple[tuple[PackageRole, str], ...] = (
     ("driver-userspace", r"(?:nvidia-(?:compute|compute-utils|gl|video|common)|x11-video-nvidia)" + _SUSE),
 )
 _OTHER = regex(
-    r"(?:dkms-)?nvidia-[\w.-]{1,60}|libnvidia-[\w.-]{1,60}|datacenter-gpu-manager[\w.-]{0,30}|nvlsm|gdrcopy|libgdrapi|nvidia"
+    r"(?:dkms-)?nvidia-[\w.-]{1,60}|libnvidia-[\w.-]{1,60}|datacenter-gpu-manager[\w.-]{0,30}|python3?-(?:py)?torch(?:-(?:opt-)?cuda)?|nvlsm|gdrcopy|libgdrapi|nvidia"
 )
 _PATTERNS = tuple((role, regex(pattern)) for role, pattern in _ROLES)
 _NOT_OURS = regex(

@@ -4,6 +4,8 @@
     UserWarning: CUDA initialization: Unexpected error from cudaGetDeviceCount(). … Error 802: system not yet initialized
     cudaGetDeviceCount returned 802
     Accelerator Fatal Error: call to cuMemAlloc returned error 2 (CUDA_ERROR_OUT_OF_MEMORY): Out of memory
+    AssertionError:
+    The NVIDIA driver on your system is too old (found version 10000).
 
 Follows PyTorch 1.0 to 2.14, the checks of CUDA's samples, CuPy, Numba, TensorFlow, Triton, vLLM, SGLang, and the OpenACC and
 OpenMP of NVIDIA HPC (and PGI), GCC 7 to 15 and LLVM 16 to 22. What NCCL warns of is told by NcclCudaFailure. A sentence
@@ -14,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from collectors.readers._cuda_codes import by_name, by_number, by_text
 from collectors.readers._cuda_forms import MARKERS, Found, found_in
@@ -33,7 +36,12 @@ _AT_START: frozenset[CudaErrorClass] = frozenset(
 """Errors that only the start of CUDA gives."""
 _NUMBERS: dict[CudaErrorClass, int] = {"driver-too-old": 35, "unknown": 999, "no-device": 100, "initialization": 3}
 _DRIVER_CUDA = regex(r"found version (?P<number>\d{4,6})\)")
+_RAISED_ABOVE = regex(r"(?P<error>[A-Za-z_]\w{0,60}Error:)\s{0,4}$")
 _FRAMES = 8
+_TRACEBACK = 24
+"""Lines of a traceback above an error, up to the heading that names the process of multiprocessing."""
+_CHILD = regex(r"Process (?P<how>|Fork|ForkServer|Spawn)(?:Process|PoolWorker)-\d[\d:-]{0,12}:\s*$")
+_HOW: dict[str, Literal["forked", "spawned", "child"]] = {"": "child", "Fork": "forked"}
 _MOST_LINE = 3000
 _MOST_SORTS = 300
 _NCCL = ("NCCL WARN", "NCCL INFO")
@@ -73,6 +81,7 @@ def read(section: Section) -> Iterator[Reading]:
                 "where": where,
                 "reported_by": one.found.reported_by,
                 "rank": rank,
+                "child": _child(section, one.index) if class_ == "initialization" else None,
                 "driver_cuda": _driver_cuda(one.found.text),
                 "text": one.found.text[:300],
                 "count": one.count,
@@ -92,9 +101,16 @@ def _errors(section: Section) -> Iterator[tuple[int, tuple[str | None, Found]]]:
         launched = without_launcher(after_progress(whole))
         logged = without_stamp(launched.text)
         following = section.lines[index + 1][:300] if index + 1 < len(section.lines) else ""
-        error = found_in(logged.text[:_MOST_LINE], following)
+        error = found_in(_raised_above(section, index) + logged.text[:_MOST_LINE], following)
         if error is not None:
             yield index, (logged.rank or launched.rank, error)
+
+
+def _raised_above(section: Section, index: int) -> str:
+    """`AssertionError: ` where the line above holds no more: PyTorch 1.0 to 1.4 began its message on the next."""
+    above = without_launcher(section.lines[index - 1][:400]).text if index else ""
+    match = _RAISED_ABOVE.match(above)
+    return f"{match['error']} " if match else ""
 
 
 def _is_raised_at_start(section: Section, index: int) -> bool:
@@ -106,6 +122,18 @@ def _is_raised_at_start(section: Section, index: int) -> bool:
         if _IN_START.search(frame):
             return True
     return False
+
+
+def _child(section: Section, index: int) -> Literal["forked", "spawned", "child"] | None:
+    """How the process of multiprocessing was begun whose traceback ends here; None for any other."""
+    for before in range(index - 1, max(index - _TRACEBACK, -1), -1):
+        line = without_launcher(section.lines[before][:400]).text
+        heading = _CHILD.match(line)
+        if heading is not None:
+            return _HOW.get(heading["how"], "spawned")
+        if not line.startswith(("  ", "Traceback (most recent call last)")):
+            return None
+    return None
 
 
 def _meaning(found: Found) -> tuple[CudaErrorClass, int | None]:
@@ -130,5 +158,5 @@ READER = Reader(
     read,
     markers=(*MARKERS, *START_MARKERS),
     lines=(*MARKERS, *RUN_MARKERS),
-    context=(_FRAMES, 1),
+    context=(_TRACEBACK, 1),
 )

@@ -78,18 +78,11 @@ _MARKERS = (
         ": Invalid reloc",
     ),
     *("unsigned module loading is restricted", "could not insert", "Failed to insert module 'nvidia"),
-    *(
-        "modprobe: FATAL: Module nvidia",
-        "Failed to find module 'nvidia",
-        "ERROR: Module nvidia",
-        "driver is in use",
-    ),
-    *(
-        "already loaded with refcount",
-        "dkms autoinstall on",
-        "Error! Your kernel headers",
-        "Module build for kernel",
-    ),
+    *("modprobe: FATAL: Module nvidia", "modprobe: FATAL: nvidia", "could not find module by name"),
+    *("modprobe: module nvidia", "modprobe: can't load module nvidia", "modinfo: ERROR: Module nvidia"),
+    *("Failed to find module 'nvidia", "ERROR: Module nvidia", "driver is in use"),
+    *("already loaded with refcount", "dkms autoinstall on", "Error! Your kernel headers"),
+    "Module build for kernel",
     *(
         "Bad return status for module build",
         "Kernel module load error:",

@@ -106,7 +106,22 @@ BY_PROGRAM = (
         "modprobe",
     ),
     _form(
-        r"modprobe: FATAL: Module (?P<module>nvidia[\w-]{0,20}) not found in directory "
+        r"(?:modprobe|insmod|libkmod): (?:ERROR|FATAL): (?:\S{1,60}: )?could not find module by name[ =]"
+        r"'(?P<module>nvidia[\w-]{0,20})'",
+        "module-not-found",
+        "modprobe",
+    ),
+    _form(
+        r"modprobe: (?:can't load )?module (?P<module>nvidia[\w-]{0,20})(?: \(.{0,200}\))?:? "
+        r"(?:not found in modules\.dep|No such file or directory)",  # BusyBox
+        "module-not-found",
+        "modprobe",
+    ),
+    _form(
+        r"modinfo: ERROR: Module (?P<module>nvidia[\w-]{0,20}) not found\.?\s*$", "module-not-found", "modprobe"
+    ),
+    _form(
+        r"modprobe: FATAL: (?:Module )?(?P<module>nvidia[\w-]{0,20}) not found in directory "
         r"/lib/modules/(?P<kernel>\S{1,80})",
         "module-not-found",
         "modprobe",

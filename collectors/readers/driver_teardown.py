@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 from collectors.readers._lines import BDF, is_lead, is_quoted
 from collectors.readers._regex import regex
+from collectors.readers.launcher_prefixes import without_launcher
 from kb.evidence import Reader, Reading, Section
 from kb.facts.diagnostics import DriverTeardown
 
@@ -36,9 +37,9 @@ def read(section: Section) -> Iterator[Reading]:
     """DriverTeardown for each sign once; of several slow queries the slowest."""
     found: dict[str, tuple[DriverTeardown, int]] = {}
     for index, line in section.matching("persistence mode is disabled on", "error: timed out"):
-        match = _OFF.match(line[:400])
-        if match:
-            fact = DriverTeardown(sign="settings-not-kept", text=line.strip()[:200])
+        said = without_launcher(line[:600]).text
+        if _OFF.match(said):
+            fact = DriverTeardown(sign="settings-not-kept", text=said.strip()[:200])
             found.setdefault("settings-not-kept", (fact, index))
         match = _HOOK.search(line[:4000])
         if match and not is_quoted(line[: match.start()]):

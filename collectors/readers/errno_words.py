@@ -74,7 +74,7 @@ _CUDA: tuple[tuple[CudaClass, str], ...] = (
     ("invalid-device-function", r"invalid device function"),
     ("out-of-memory", r"out of memory"),
     ("peer-access-unsupported", r"peer access is not supported"),
-    ("peer-mapping-exhausted", r"peer mapping resources"),
+    ("too-many-peers", r"peer mapping resources exhausted"),
     ("invalid-device", r"invalid device ordinal|invalid device context"),
     ("insufficient-driver", r"driver version is insufficient|api call is not supported in the installed"),
     ("compat-unsupported", r"forward compatibility was attempted"),

@@ -52,6 +52,7 @@ _SECOND_HAND: tuple[tuple[ErrorClass, str], ...] = (
     ("timeout", r"timed out initializing process group|timeout \d+s? to complete (?:the )?rendezvous"),
     ("timeout", r"timed out waiting|waiting for clients|RPC call to .{1,60} timed out|RayChannelTimeout"),
     ("timeout", r"collective operation timeout|broadcast block found|monitoredBarrier|heartbeat"),
+    ("timeout", r"Application timeout caused pair closure"),
     ("timeout", r"ran for \d+ milliseconds|barrier .{0,40}timed? ?out"),
 )
 _AT_FIRST_HAND: tuple[tuple[ErrorClass, str], ...] = (

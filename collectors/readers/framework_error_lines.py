@@ -21,6 +21,8 @@ _OF = (
     r"(?:size|degree|parallel|ranks?)\b|\bworld[ _]size|number of (?:GPUs|ranks|devices)|num_gpus)"
 )
 """A number of processes, as Megatron-LM, vLLM, SGLang and DeepSpeed call it."""
+_HEADS = r".{0,200}\bnum_(?:\w{1,12}_)?heads"
+_SPLIT = r"(?:mp_size|tp|tensor|world|model|parallel)"
 
 _LINES: tuple[tuple[FrameworkErrorClass, str], ...] = (
     ("memory-unbalanced", r"The memory capacity is unbalanced\. "),
@@ -45,6 +47,7 @@ _LINES: tuple[tuple[FrameworkErrorClass, str], ...] = (
     ("no-visible-gpu", r"No CUDA GPUs are available|.{0,40}no CUDA-capable device is detected"),
     ("no-visible-gpu", r"Failed to infer device type|No accelerator \(.{3,60}\) is available"),
     ("too-few-gpus", rf"(?:World|Tensor parallel) size \({_W}\) (?:is|cannot be) larger than {_ANY}GPUs \({_A}\)"),
+    ("too-few-gpus", rf"Tensor parallel size \({_W}\) exceeds available \w{{2,8}}s \({_A}\)"),
     ("too-few-gpus", r"The number of required \w{2,8}s exceeds the total number of available \w{2,8}s in the pl"),
     ("too-few-gpus", r"The number of required \w{2,8}s exceeds the total number of available \w{2,8}s\.?\s*$"),
     ("placement-group-waits", rf"Waiting for creating a placement group of specs for {_W} seconds"),
@@ -56,6 +59,8 @@ _LINES: tuple[tuple[FrameworkErrorClass, str], ...] = (
     ("too-few-gpus", r"You requested gpu: \[|Ray does not allocate any GPUs on the driver node"),
     ("too-few-gpus", r"Current node has no GPU available|No slot '\d{1,4}' specified on host"),
     ("heads-not-divisible", rf"Total number of attention heads \({_W}\) must be divisible by {_ANY}\({_A}\)"),
+    ("heads-not-divisible", rf"{_HEADS} \(?{_W}\)? must be divisible by {_SPLIT}\w{{0,30}} \(?{_A}"),
+    ("heads-not-divisible", rf"{_HEADS}\b.{{0,60}} divisible by .{{0,30}}{_SPLIT}"),
     ("heads-not-divisible", rf"{_ANY}attention heads.{{0,80}} divisible by"),
     ("world-size-not-divisible", rf"[Ww]orld[ _]size:? \(?{_W}\)? is not divisible by (?:\w{{1,40}} )?\(?{_A}"),
     ("world-size-not-divisible", r"[Ww]orld[ _]size.{0,60} divisible by|tp_size must be divisible by number of"),

@@ -2,9 +2,11 @@
 
     torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 1 has a total capacity of 79.15 GiB
     RuntimeError: CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 79.15 GiB total capacity; 78.2 GiB already
+    Out of memory error on GPU 0. Cannot allocate 1.171875MB memory on GPU 0, available memory is only 758.000000KB.
     a17:311:340 [0] include/alloc.h:112 NCCL WARN Failed to CUDA malloc 6291456 bytes
 
-Follows PyTorch 1.0 to 2.14 (c10/cuda/CUDACachingAllocator.cpp), NCCL's alloc.h, llama.cpp, vLLM and SGLang. A
+Follows PyTorch 1.0 to 2.14 (c10/cuda/CUDACachingAllocator.cpp), NCCL's alloc.h, Paddle 1.7 to 3.0
+(cuda_allocator.cc), llama.cpp, vLLM and SGLang. A
 message is known by its numbers, or by the exception type before it: prose that names the words gives
 nothing, nor does NCCL at another level than WARN. A cut message gives the numbers that it still holds.
 """  # noqa: E501 - lines of the log as they are
@@ -30,7 +32,7 @@ _DEVICE = regex(r"GPU (\d{1,4})(?:;| has a total capac)")
 _TOTAL = regex(rf"total capaci?ty of {_SIZE}|(?<=; ){_SIZE} total capacity")
 _FREE = regex(rf"of which {_SIZE} is free|(?<=; ){_SIZE} free")
 _OWN = regex(rf"this process has {_SIZE} memory in use|(?<=; ){_SIZE} reserved in total")
-_PROCESS = regex(rf"Process \d{{1,10}} has {_SIZE} memory in use")
+_PROCESS = regex(rf"Process (?P<pid>\d{{1,10}}) has {_SIZE} memory in use")
 _BY_TORCH = regex(rf"Of the allocated memory {_SIZE} is allocated by PyTorch")
 _UNUSED = regex(rf"allocated by PyTorch, .{{0,80}}?and {_SIZE} is reserved by PyTorch but unallocated")
 _PLAIN = regex(r"(?:[\w.]{1,80}Error: )?(?:CUDA error: out of memory|CUDA out of memory occurred when warming up)")
@@ -54,13 +56,20 @@ _OTHER = regex(
     r"(?:while trying to allocate|allocating) "
     r"(?P<bytes>\d{1,15}) bytes)"
 )
+_AMOUNT = r"[\d.]{1,20}[kKMGT]?B"
+_PADDLE = regex(
+    rf"Out of memory error on GPU (?P<gpu>\d{{1,3}})\. Cannot allocate (?P<wanted>{_AMOUNT}) memory on GPU "
+    r"\d{1,3}, "
+    rf"(?:(?P<own>{_AMOUNT}) memory has been allocated and )?available memory is only (?P<free>{_AMOUNT})"
+)
+_PADDLE_SIZE = regex(r"([\d.]{1,20}?)([kKMGT]?)B$")
 _NCCL = regex(r"Failed to CUDA (?:m|c)alloc (?:async )?(\d{1,15}) bytes|Cuda failure (?:\d{1,4} )?'out of memory'")
 _MIB = {"bytes": 1 / (1 << 20), "KiB": 1 / 1024, "MiB": 1.0, "GiB": 1024.0}
 
 _MARKERS = (
     *("CUDA out of memory", "CUDA error: out of memory", "cudaMalloc failed: out of memory"),
     *("Free memory on device", "increase --mem-fraction-static", "No available memory for the cache blocks"),
-    *("ResourceExhaustedError: ", "RESOURCE_EXHAUSTED: Out of memory"),
+    *("ResourceExhaustedError: ", "RESOURCE_EXHAUSTED: Out of memory", "Out of memory error on GPU "),
     *("To serve at least one request with", "is larger than the maximum number of tokens"),
 )
 _NCCL_MARKERS = ("Failed to CUDA malloc", "Failed to CUDA calloc", "'out of memory'")
@@ -109,6 +118,10 @@ def _fact(text: str, rank: str | None) -> GpuOom | None:
     if (program := _CUDA_PROGRAM.match(text)) is not None:
         gpu, mib = program["gpu"], program["mib"]
         return GpuOom(rank=rank, gpu=_int(gpu), requested_mib=_int(mib), reported_by="cuda")
+    if (paddle := _PADDLE.match(text.lstrip())) is not None:
+        wanted, free, own = (_paddle_mib(paddle[name]) for name in ("wanted", "free", "own"))
+        gpu = int(paddle["gpu"])
+        return GpuOom(rank=rank, gpu=gpu, requested_mib=wanted, free_mib=free, own_mib=own, reported_by="other")
     if (other := _OTHER.match(text)) is not None:
         size = other["bytes"]
         return GpuOom(rank=rank, requested_mib=round(int(size) / (1 << 20)) if size else None, reported_by="other")
@@ -126,6 +139,8 @@ def _fact(text: str, rank: str | None) -> GpuOom | None:
     return GpuOom(rank=rank, reported_by="framework") if _NO_ROOM.match(text) else None
 
 
+SIBLINGS_APART = 16
+"""Ranks that one launcher starts have process numbers close together; what another run left has not."""
 CONTEXT_MIB = 1024
 """What a process may hold beside what PyTorch counts, where the message leaves it out."""
 
@@ -134,19 +149,21 @@ def _torch(text: str, rank: str | None, tried: re.Match[str]) -> GpuOom:
     """PyTorch's message, of 1.x in one bracket, of 2.x in sentences."""
     device = _DEVICE.search(text)
     own = _size(_OWN.search(text))
-    processes = [_mib(match[1], match[2]) for match in _PROCESS.finditer(text)]
+    processes = [(_mib(match[2], match[3]), int(match["pid"])) for match in _PROCESS.finditer(text)]
+    siblings = None
     by_torch = _size(_BY_TORCH.search(text))
     if not own and by_torch:  # in a container the driver may not know this process, and says 0 bytes
         reserved = _size(_UNUSED.search(text)) or 0
         own = None if processes else by_torch + reserved
     if own is None and by_torch is not None:
         # Without "this process has" the list of processes holds this one too: the smallest that is large enough.
-        large = [size for size in processes if size >= by_torch]
+        large = [one for one in processes if one[0] >= by_torch]
         if large:
-            own = min(large)
-            processes.remove(own)
+            own, pid = min(large)
+            processes.remove((own, pid))
+            siblings = sum(size for size, other in processes if abs(other - pid) <= SIBLINGS_APART)
     free, total = _size(_FREE.search(text)), _size(_TOTAL.search(text))
-    others = sum(processes) if processes else None
+    others = sum(size for size, _ in processes) if processes else None
     if others is None and None not in {own, free, total}:
         others = max(total - free - own - CONTEXT_MIB, 0)  # type: ignore[operator]
     return GpuOom(
@@ -158,6 +175,7 @@ def _torch(text: str, rank: str | None, tried: re.Match[str]) -> GpuOom:
         total_mib=total,
         own_mib=own,
         others_mib=others,
+        siblings_mib=siblings,
         reported_by="torch",
     )
 
@@ -167,6 +185,18 @@ def _size(match: re.Match[str] | None) -> int | None:
         return None
     number, unit = [group for group in match.groups() if group is not None][:2]
     return _mib(number, unit)
+
+
+def _paddle_mib(text: str | None) -> int | None:
+    """`1.171875MB`, `758.000000KB` and `28.770508GB`, of 1024 each."""
+    match = _PADDLE_SIZE.match(text) if text else None
+    try:
+        number = float(match[1]) if match else None
+    except ValueError:
+        number = None
+    if match is None or number is None:
+        return None
+    return round(number * 1024.0 ** ("kMGT".find(match[2].replace("K", "k")) - 1 if match[2] else -2))
 
 
 def _mib(number: str, unit: str) -> int:

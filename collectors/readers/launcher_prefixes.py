@@ -1,14 +1,16 @@
 """What launchers and loggers put before a line: which process wrote it, which rank it is, and when.
 
 Launchers: torchrun `[rank0]:` `[default0]:` `[0]:`, programs `[rank0] `, srun `0: `, mpirun `[1,0]<stderr>:`,
+SageMaker `[1,mpirank:0,algo-1]<stderr>:`, Metaflow `2026-01-31 12:00:00.123 [177/train/578 (pid 7)] `,
 docker compose `name-1  | `, kubectl `[pod/name/container] `, journald, pdsh `host-1: `, Ray
-`(RayWorkerWrapper pid=7, ip=10.0.0.1) `, vLLM `(Worker_TP1 pid=7) `,
+`(RayWorkerWrapper pid=7, ip=10.0.0.1) `, SkyPilot `(head, rank=0, pid=7) `, vLLM `(Worker_TP1 pid=7) `,
 text-generation-inference ` INFO text_generation_launcher: `,
 Monarch, which tells alike lines once, `[24 similar log lines] `.
 People: backticks around a line or an item; `- `, `> ` or ` # -> ` before an exception.
 Loggers: SGLang `[2026-01-31 12:00:00 TP0] `, vLLM `INFO 01-31 12:00:00 [core.py:70] `, c10d
 `[E131 12:00:00.123 ProcessGroupNCCL.cpp:616] `, transformers `[INFO|trainer.py:2134] 2026-01-31 12:00:00,123 >> `,
-accelerate, TensorRT-LLM, spdlog `[2026-01-31 12:00:00.123] [error] `, Python logging. A line without any of them
+accelerate, TensorRT-LLM, spdlog `[2026-01-31 12:00:00.123] [error] `, Airflow
+`[2026-01-31, 12:00:00 UTC] {sub.py:9} INFO - `, Python logging. A line without any of them
 is given back as it is. No reader: shared by the readers of logs.
 """
 
@@ -30,10 +32,13 @@ _LAUNCHER = regex(
     | \[rank(?P<program>\d{1,6})\][ ](?=\S)
     | \[\d{1,12}[ ]similar[ ]log[ ]lines\](?:\x1b?\[[0-9;]{1,8}m)?[ ]
     | \[(?:[\w.@-]{1,64}@)?\d{1,6},(?P<mpirun>\d{1,6})\]<std(?:out|err|diag)>:[ ]?
+    | \[\d{1,6},mpirank:(?P<sagemaker>\d{1,6}),[\w.-]{1,64}\]<std(?:out|err)>:[ ]?
+    | \d{4}-\d\d-\d\d[ ]\d\d:\d\d:\d\d\.\d{3}[ ]\[[\w./-]{1,120}[ ]\(pid[ ](?P<metaflow>\d{1,10})\)\][ ]
+        (?:\[[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\][ ])?
     | (?P<srun>\d{1,5}):[ ]
     | \((?P<worker>[A-Za-z_][\w.:]{0,63})?                                      # Ray, vLLM
-        (?:[ ](?P<tag>rank=\d{1,6}|[A-Z]{2,4}\d{1,6}(?:[_ ][A-Z]{2,4}\d{1,6}){0,5}))?
-        [ ]?pid=(?P<pid>\d{1,10})(?:,[ ]ip=(?P<ip>[\w.:]{1,64}))?\)[ ]?
+        (?:,?[ ](?P<tag>rank=\d{1,6}|[A-Z]{2,4}\d{1,6}(?:[_ ][A-Z]{2,4}\d{1,6}){0,5}))?
+        ,?[ ]?pid=(?P<pid>\d{1,10})(?:,[ ]ip=(?P<ip>[\w.:]{1,64}))?\)[ ]?
     | \[pod/[\w.-]{1,253}/(?P<container>[\w.-]{1,253})\][ ]                     # kubectl logs --prefix
     | [A-Za-z][\w.-]{0,63}[ ]{1,40}\|[ ]                                        # docker compose
     | \[?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[\d.]{0,12}(?:Z|[+-]\d\d:?\d\d)\]?[ ]    # docker logs -t, CRI
@@ -69,12 +74,15 @@ _LOGGER = regex(
     | \[(?P<trtllm>\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d)\][ ]\[TRT-LLM\][ ](?:\[RANK[ ]\d{1,6}\][ ])?\[[VDIWEF]\][ ]
     | \[(?P<spdlog>\d{4}-\d\d-\d\d[ ]\d\d:\d\d:\d\d\.\d{3})\][ ](?:\[[\w./-]{1,64}\][ ])?
         \[(?:trace|debug|info|warning|error|critical)\][ ]
+    | \[(?P<airflow>\d{4}-\d\d-\d\d[,T][ ]?\d\d:\d\d:\d\d[^\]]{0,16})\][ ]
+        \{[\w./-]{1,128}:\d{1,6}\}[ ][A-Z]{4,8}[ ]-[ ]
     | (?P<python>\d{4}-\d\d-\d\d[ ]\d\d:\d\d:\d\d,\d{3})
         (?:[ ]-[ ][\w.]{1,64}[ ]-[ ][A-Z]{4,8}[ ]-[ ]|[\t ][A-Z]{4,8}[ ][\w./-]{1,64}:\d{1,6}[ ]--[ ])
     """,
     re.VERBOSE,
 )
 _TIMES = (
+    "airflow",
     "sglang",
     "vllm",
     "c10d",
@@ -118,6 +126,7 @@ def without_launcher(line: str) -> Launched:
         mark = found or match["container"] or match["unit"] or match["host"]
         if match["pid"]:
             mark = f"{match['worker'] or ''} {match['pid']} {match['ip'] or ''}"
+        mark = mark or match["metaflow"]
         if mark:
             process.append(mark)
         line = line[match.end() :]
@@ -127,7 +136,7 @@ def without_launcher(line: str) -> Launched:
 
 
 def _rank_of(match: re.Match[str]) -> str | None:
-    for name in ("torchrun", "program", "mpirun"):
+    for name in ("torchrun", "program", "mpirun", "sagemaker"):
         if match[name]:
             return f"rank {int(match[name])}"
     if match["srun"]:

@@ -61,7 +61,11 @@ _DENIED = "<access denied>"
 _COUNT = regex(r"ACSCtl.{0,40}\| ?grep -c")
 _SPACE = "cat /sys/bus/pci/devices/*/config"
 """Bridges alone, as the collector shows what it reads of their configuration space."""
-_CUT = regex(r"\| ?(?:head|tail|sed|awk)\b")
+_CUT = regex(r"\| ?(?:head|tail|sed|awk)\b|-d ?(?!10de)[0-9a-f]{4}:")
+_GREP = regex(r"\| ?(?:sudo )?[ef]?grep\b")
+_OF_GPUS = regex(
+    r"(?i:nvidia|10de|vga|3d|display|controller|accelerat)|03[0x]|\bgrep (?:-\w{1,6} )?(?:''|\"\"|\.)(?:\s|$)"
+)
 
 
 @dataclass
@@ -247,6 +251,12 @@ def _count(section: Section, devices: dict[str, _Device]) -> Iterator[Reading]:
     yield section.looked(GpuCount)
 
 
+def _shows_all(command: str) -> bool:
+    """Whether a command lists all GPUs; of what grep picked out, only where it asked for them."""
+    filtered = _GREP.search(command) is not None and _OF_GPUS.search(command) is None
+    return "-s " not in command and _CUT.search(command) is None and not filtered
+
+
 def _looked(
     section: Section,
     devices: dict[str, _Device],
@@ -266,8 +276,7 @@ def _looked(
         of_gpus = sum(device.gpu is not None for device in devices.values())
         # Bridges alone are what somebody picked for their flags: a machine has more than that.
         only_bridges = all(device.is_bridge for device in devices.values())
-        is_listing = len(devices) > of_gpus and not only_bridges
-        whole = "-s " not in command and _CUT.search(command) is None if command else is_listing
+        whole = _shows_all(command) if command else len(devices) > of_gpus and not only_bridges
         yield section.looked(Gpu, complete=whole, reason="not-collected")
         yield section.looked(NvswitchOnBus, complete=whole and "-d" not in command, reason="not-collected")
         if whole:

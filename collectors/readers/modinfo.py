@@ -33,6 +33,7 @@ _DKMS = regex(
     r"(?P<name>nvidia(?:-(?:open|srv|current|current-open|tesla|legacy)[\w-]{0,20})?)(?:/|, )(?P<version>"
     rf"{VERSION}), (?P<kernel>[\w.+~-]{{3,100}}), (?:x86_64|aarch64|ppc64le): (?P<state>installed)\b"
 )
+_PACKAGE = regex(r"nvidia[\w.+-]{0,60}$")
 _BRANCHED = regex(r"nvidia_(?:\d{3}|current|legacy\w*|tesla\w*)$")
 _MOST = 256
 
@@ -117,11 +118,12 @@ def _dkms(section: Section) -> Iterator[Observed]:
 
 
 def _paths(section: Section) -> Iterator[Observed]:
-    """Modules in listings of `find` and `ls`."""
+    """Modules in listings of `find` and `ls`, of `dpkg -L` and `rpm -ql`, and of `pacman -Ql`."""
     for index, line in section.matching("/lib/modules/"):
         words = line[:MOST_COLUMNS].split()
         is_long = len(words) > 7 and re.match(r"-[rwxsStT-]{9}", words[0]) is not None
-        path = _PATH.match(words[-1]) if len(words) == 1 or is_long else None
+        is_packaged = len(words) == 2 and _PACKAGE.match(words[0]) is not None
+        path = _PATH.match(words[-1]) if len(words) == 1 or is_long or is_packaged else None
         if path:
             fact = ModuleFile(name=_plain(path["name"]), path=words[-1], kernel=path["kernel"])
             yield section.observe(fact, index)

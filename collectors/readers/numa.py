@@ -3,10 +3,11 @@
     node 1 cpus: 16 17 18 19
     node 1 size: 0 MB
     pid 4711's current affinity list: 0-15
+    UserWarning: This DataLoader will create 8 worker processes in total. Our suggested max number of worker in current …
 
-Follows numactl 2.0, lscpu and taskset of util-linux, proc(5). A node without processors is a device's (Grace
+Follows numactl 2.0, lscpu and taskset of util-linux, proc(5), PyTorch 1.7 to 2.14 and Python's os and psutil. A node without processors is a device's (Grace
 Hopper has many) and no fault. Lines that don't fit give nothing.
-"""
+"""  # noqa: E501 - lines of the log as they are
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from collectors.readers._lines import command_of
 from collectors.readers._regex import regex
 from kb.cpu_lists import cpus_in, cpus_in_mask, ranges
 from kb.evidence import Observed, Reader, Reading, Section
-from kb.facts.storage import CpuAffinity, NumaBindingRefused, NumaLayout, NumaNode
+from kb.facts.storage import CpuAffinity, LoaderWorkers, NumaBindingRefused, NumaLayout, NumaNode
 
 _NUMACTL = regex(r"node (?P<node>\d{1,4}) (?P<what>cpus|size|free):(?P<value>(?: \d{1,9}){0,1024})(?: MB)?\s*$")
 _LSCPU = regex(r"NUMA node(?P<node>\d{1,4}) CPU\(s\):\s{1,40}(?P<cpus>[\d,-]{1,4000})\s*$")
@@ -26,7 +27,9 @@ _TASKSET = regex(
     r"pid (?P<pid>\d{1,10})(?:'s)? (?:current|new) affinity (?P<form>list|mask): "
     r"(?P<value>[\da-fA-F,-]{1,2000})\s*$"
 )
-_STATUS = regex(r"(?P<what>Cpus|Mems)_allowed_list:\s{1,8}(?P<value>[\d,-]{1,2000})\s*$")
+_STATUS = regex(
+    r"(?:(?:\d{1,4}:?|[\w.-]{1,60}:) )?(?P<what>Cpus|Mems)_allowed_list:\s{1,8}(?P<value>[\d,-]{1,2000})\s*$"
+)
 _SHOW = regex(r"(?P<what>physcpubind|membind): (?P<value>[\d ]{1,4000}?)\s*$")
 _REFUSED = regex(
     r"(?:.{0,160}: )?(?P<text>(?:set_mempolicy|mbind|numa_sched_setaffinity_v2_int\(\)|setting membind|"
@@ -35,9 +38,16 @@ _REFUSED = regex(
     r"|libnuma: Warning: (?:node|cpu) argument (?P<out>\d{1,4}) is out of range"
     r"|libnuma: Warning: node (?P<node>\d{1,4}) not allowed)\s*$"
 )
+_REFUSED_IN_PYTHON = regex(r"\s{2,12}(?:\w{1,40}\.)?(?P<call>sched_setaffinity|cpu_affinity)\(")
+_INVALID = regex(r"(?:\w{1,40}\.)?(?:OSError|ValueError): (?:\[Errno 22\] Invalid argument|invalid CPU)")
+_WORKERS = regex(
+    r".{0,400}?This DataLoader will create (?P<wanted>\d{1,5}) worker processes in total\. "
+    r"Our suggested max number of worker in current system is (?P<processors>\d{1,5})[ ,]"
+)
 _PID = regex(r"/proc/(?P<pid>\d{1,10})/(?:task/\d{1,10}/)?status")
 _MOST_LINE = 5000
 _MOST_REFUSALS = 4
+_MOST_PROCESSES = 256
 
 
 @dataclass
@@ -52,12 +62,14 @@ class _Node:
 
 
 def read(section: Section) -> Iterator[Reading]:
-    """NumaNode for each node, NumaLayout of all, and CpuAffinity for each process."""
+    """NumaNode for each node, NumaLayout of all, CpuAffinity for each process, and what came of bindings."""
     nodes = _nodes(section)
     yield from _facts(section, nodes)
     yield from _refused(section)
+    yield from _refused_in_python(section)
     affinities = [*_of_taskset(section), *_of_status(section)]
     yield from affinities
+    yield from _loaders(section)
     if nodes:
         whole = any(line.startswith(("available: ", "NUMA node(s):")) for line in section.lines)
         yield section.looked(NumaNode, complete=whole)
@@ -137,6 +149,27 @@ def _refused(section: Section) -> Iterator[Observed]:
             yield section.observe(fact, index)
 
 
+def _refused_in_python(section: Section) -> Iterator[Observed]:
+    """The first call in a traceback by which a program binds itself, and which the kernel takes for invalid."""
+    for index, line in section.matching("sched_setaffinity(", "cpu_affinity("):
+        call = _REFUSED_IN_PYTHON.match(line[:300])
+        for end in range(index + 1, min(index + 4, len(section.lines))) if call is not None else ():
+            if _INVALID.match(section.lines[end][:200]) is not None:
+                text = f"{line.strip()[:200]}: {section.lines[end].strip()[:100]}"
+                yield section.observe(NumaBindingRefused(text=text), index, end)
+                return
+
+
+def _loaders(section: Section) -> Iterator[Observed]:
+    """PyTorch's warning of too many workers, the first."""
+    for index, line in section.matching("This DataLoader will create"):
+        match = _WORKERS.match(line[:1000])
+        if match is not None:
+            fact = LoaderWorkers(wanted=int(match["wanted"]), processors=int(match["processors"]))
+            yield section.observe(fact, index)
+            return
+
+
 def _of_taskset(section: Section) -> Iterator[Observed]:
     seen: set[str] = set()
     for index, line in section.matching("affinity"):
@@ -150,28 +183,23 @@ def _of_taskset(section: Section) -> Iterator[Observed]:
 
 
 def _of_status(section: Section) -> Iterator[Observed]:
-    """/proc/PID/status, and `numactl --show` of a shell."""
-    values: dict[str, tuple[str, int]] = {}
+    """/proc/PID/status, and `numactl --show` of a shell; of a loop over processes each, by its place: `#2`."""
+    processors: list[tuple[str, int]] = []
+    memory: str | None = None
     for index, line in section.matching("_allowed_list", "physcpubind", "membind"):
         text = line[:_MOST_LINE].strip()
         match = _STATUS.match(text) or _SHOW.match(text)
-        if match:
-            values.setdefault(
-                {"physcpubind": "Cpus", "membind": "Mems"}.get(match["what"], match["what"]),
-                (match["value"], index),
-            )
-    if "Cpus" not in values:
-        return
-    listed, index = values["Cpus"]
+        if match and match["what"] in {"Cpus", "physcpubind"}:
+            processors.append((match["value"], index))
+        elif match and memory is None:
+            memory = match["value"][:80]
     pid = _PID.search(f"{command_of(section)} {section.path}")
-    cpus = cpus_in(listed)
-    fact = CpuAffinity(
-        cpus=len(cpus),
-        list=ranges(cpus),
-        process=pid["pid"] if pid else None,
-        memory_nodes=values["Mems"][0][:80] if "Mems" in values else None,
-    )
-    yield section.observe(fact, index)
+    several = len(processors) > 1 and pid is None
+    for number, (listed, index) in enumerate(processors[: _MOST_PROCESSES if several else 1], 1):
+        cpus = cpus_in(listed)
+        process = f"#{number}" if several else pid["pid"] if pid else None
+        fact = CpuAffinity(cpus=len(cpus), list=ranges(cpus), process=process, memory_nodes=memory)
+        yield section.observe(fact, index)
 
 
 READER = Reader(
@@ -183,6 +211,8 @@ READER = Reader(
         "setting membind: ",
         "libnuma: Warning: ",
         "sched_setaffinity",
+        ".cpu_affinity(",
+        "This DataLoader will create",
         "'s affinity: ",
         "NUMA memory policy: ",
         "NUMA node0 CPU(s)",

@@ -32,6 +32,7 @@ _ATTACHED = regex(r"Attached GPUs {1,60}: (\d{1,3})\s*$")
 _RELEASE = regex(
     rf"(?P<what>Driver|KMD|CUDA|CUDA UMD) Version {{1,60}}: (?P<value>{VERSION}|N/A)(?: \[Deprecated.*)?\s*$"
 )
+_ONE = regex(r"nvidia-smi\s.{0,80}?(?:-i|--id)[ =](?P<index>\d{1,3})(?:\s|$)")
 _MOST_COLUMNS = 300
 _MOST_GPUS = 256
 _MOST_PROCESSES = 512
@@ -71,6 +72,9 @@ def read(section: Section) -> Iterator[Reading]:
     for log in logs:
         log.gpus = [gpu for gpu in log.gpus if gpu.report.values or gpu.end in _ENDS]
         _number(log)
+    if (one := _ONE.search(command_of(section))) is not None:
+        for gpu in (gpu for log in logs for gpu in log.gpus if gpu.report.bdf is None):
+            gpu.report.index = int(one["index"])
     gpus = list({gpu.report.bdf or id(gpu): gpu for log in logs for gpu in log.gpus}.values())
     yield from _heading(section, logs)
     if not gpus:

@@ -59,7 +59,7 @@ _PACMAN = regex(
     r"(?:local/)?(?P<name>[a-z0-9][\w@+.-]{1,80}) (?P<version>(?:\d{1,3}:)?\d[\w.+~]{0,60}-\d[\d.]{0,8})\s*$"
 )
 _DEBIAN = regex(r"ubuntu|\+deb|~bpo|lambda|^[a-z0-9+.-]{1,100}(?::|-\d{3}(?:-server|-open)*\s)")
-_WORDS = ("nvidia", "cuda", "nccl", "datacenter-gpu", "nvlsm", "fabricmanager", "gdrcopy")
+_WORDS = ("nvidia", "cuda", "nccl", "datacenter-gpu", "nvlsm", "fabricmanager", "gdrcopy", "torch")
 _DPKG_HEADER = regex(r"\+\+\+-(={1,400})-(={1,400})-")
 _TRANSITIONAL = regex(r"transitional", re.IGNORECASE)
 _MOST_JUDGED = 200

@@ -52,6 +52,10 @@ _APEI_VENDOR = regex(r"vendor_id: 0x(?P<vendor>[0-9a-f]{4}), device_id:")
 _APEI_STATUS = regex(
     r"aer_(?:un)?cor_status: 0x(?P<status>[0-9a-f]{8}), aer_(?:un)?cor_mask: 0x(?P<mask>[0-9a-f]{8})"
 )
+_BY_FIRMWARE = regex(
+    rf"{_DEVICE}aer_(?P<kind>un|)(?:cor_)?status: 0x(?P<status>[0-9a-f]{{8}}), "
+    r"aer_(?:(?:un)?cor_)?mask: 0x(?P<mask>[0-9a-f]{8})"
+)
 _CONTAINED = regex(rf"pcieport (?P<bdf>{BDF}): DPC: containment event, status:0x")
 _SLOT = regex(
     rf"(?:pcieport|pciehp) (?P<bdf>{BDF}): ?(?:pciehp: |pcie\d{{1,4}}: )?"
@@ -68,6 +72,7 @@ _SLOT_EVENTS: dict[str, Event] = {
 }
 _MARKERS = (
     *("PCIe Bus Error:", "AER: Corr", "AER: Uncorr", "AER: Multiple", "error status/mask=", "no error_detected"),
+    *("aer_cor_status: ", "aer_status: ", "aer_uncor_status: "),
     *(
         "no AER-aware driver",
         "[Hardware Error]:",
@@ -165,6 +170,16 @@ def _status(log: _Log, _line: LogLine, match: re.Match[str]) -> None:
         )
 
 
+def _by_firmware(log: _Log, _: LogLine, match: re.Match[str]) -> None:
+    """The kernel's own words on a device that firmware reported: its bits."""
+    sum_, severity = log.last.get(normal(match["bdf"]), (None, "corrected"))
+    if sum_ is not None:
+        sum_.said.setdefault("driver", match["driver"])
+        bits = int(match["status"], 16) & ~int(match["mask"], 16)
+        names = names_of_bits(bits, corrected=severity == "corrected")
+        sum_.said["bits"] = sum_.said.get("bits", frozenset()) | names
+
+
 def _below(log: _Log, line: LogLine, match: re.Match[str]) -> None:
     if log.reported and line.index - log.reported[0] <= _BELOW_LINES:
         log.reported[1].said.setdefault("below", normal(match["bdf"]))
@@ -222,6 +237,7 @@ _TAKERS = (
     (_MESSAGE, _message),
     (_BELOW, _below),
     (_APEI, _apei),
+    (_BY_FIRMWARE, _by_firmware),
     (_CONTAINED, _contained),
     (_SLOT, _slot),
     (_BRIDGE, _bridge),

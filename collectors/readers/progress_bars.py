@@ -39,6 +39,7 @@ _ABOUT: tuple[tuple[Activity, str], ...] = (
     ("train", r"Epoch|[Tt]rain|Steps?\b|Iteration|Validat|Sanity|Evaluat|[Ll]oss"),
 )
 _FORMS = tuple((activity, regex(text)) for activity, text in _ABOUT)
+_TAG = regex(r"^\[([A-Z]\w{2,40})\](: [A-Z])")
 _AFTER_WORDS = regex(r"\s{0,4}[(\[{].*|[:\s]+$")
 _UNITS = {"k": 1, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5}
 
@@ -99,5 +100,9 @@ def of_bytes(bar: Bar) -> bool:
 
 
 def title(words: str) -> str:
-    """A bar's own words without what changes from one state to the next: brackets and the final colon."""
+    """A bar's own words without what changes from one state to the next: brackets and the final colon.
+
+    A name in brackets before them is theirs: `[Autotuner]: Tuning gemm1` is `Autotuner: Tuning gemm1`.
+    """
+    words = _TAG.sub(r"\1\2", words.strip())
     return _AFTER_WORDS.sub("", words.strip())[:MOST_WORDS].rstrip(": ")

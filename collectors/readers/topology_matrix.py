@@ -43,6 +43,8 @@ class _Matrix:
 
     columns: tuple[str, ...]
     rows: tuple[_Row, ...]
+    numa_ids: bool = False
+    """Rows end in a column GPU NUMA ID: three values follow the links, or the first of them is empty."""
 
     def cells(self) -> Iterator[tuple[int, str, str, str]]:
         """Line, row, column and value of each cell off the diagonal."""
@@ -86,7 +88,7 @@ def _matrices(lines: Sequence[str]) -> Iterator[_Matrix]:
         while index < len(lines) and (row := _row(lines[index], columns)) is not None:
             rows.append(_Row(index, *row))
             index += 1
-        yield _Matrix(columns, tuple(rows))
+        yield _Matrix(columns, tuple(rows), numa_ids="GPU NUMA ID" in lines[index - len(rows) - 1])
 
 
 def _header(line: str) -> tuple[str, ...]:
@@ -106,7 +108,7 @@ def _row(line: str, columns: tuple[str, ...]) -> tuple[str, tuple[str, ...], tup
     if not words or words[0] not in columns or len(words) <= len(columns):
         return None
     end = len(columns) + 1
-    return words[0], tuple(words[1:end]), tuple(words[end : end + 2])
+    return words[0], tuple(words[1:end]), tuple(words[end : end + 3])
 
 
 def _links(section: Section, matrix: _Matrix, *, known: set[tuple[str, str]]) -> dict[tuple[str, str], Observed]:
@@ -123,6 +125,11 @@ def _local(section: Section, matrix: _Matrix) -> dict[int, Observed]:
     """Of a GPU's row that ends in a list of processors; `N/A` is none, nor is what may be cut."""
     found: dict[int, Observed] = {}
     for row in matrix.rows:
+        if matrix.numa_ids and row.name.startswith("GPU") and len(row.rest) == 2:
+            if row.rest[1] == "N/A" and row.rest[0].isdecimal() and all(map(_LINK.fullmatch, row.values)):
+                fact = GpuLocalCpus(index=int(row.name[3:]), list="", numa_node=int(row.rest[0][:4]))
+                found.setdefault(fact.index, section.observe(fact, row.line))
+            continue
         whole = len(row.rest) > 1 or row.line < len(section.lines) - 1
         cpus = cpus_in(row.rest[0]) if row.rest and row.name.startswith("GPU") else frozenset()
         if cpus and whole and all(_LINK.fullmatch(value) for value in row.values):

@@ -3,7 +3,8 @@
     $ python -c "import torch; print(torch.__version__, torch.cuda.is_available())"
     2.3.0+cu118 True
     PyTorch version: 2.6.0+cu124
-    >>> torch.cuda.is_available()
+    >>> torch.cuda.is_available()                 In [3]: torch.cuda.device_count()
+                                                  Out[3]: 0
 
 Follows PyTorch 1.0 to 2.14. Values are told by the order and the type of what was asked for; warnings between them
 are passed over, and an error ends them. Output of scripts that are not shown gives nothing.
@@ -34,7 +35,8 @@ _EXPRESSION = regex("|".join(f"(?P<{name}>{asked})" for name, asked, _ in _ASKED
 _VALUES = {name: regex(rf"(?:^|(?<=[\s:=,('\"]))(?:{value})(?=$|[\s,;)'\"])") for name, _, value in _ASKED}
 _PYTHON = regex(r"(?:.{0,400}\s|\S{0,200}/)?python[\d.]{0,5} (?:-\w{1,4} ){0,3}-c\b")
 _NOISE = regex(r"\s|.{0,300}(?:Warning: |warnings\.warn)|\[[WEI]\d")
-_PROMPT = regex(r">>> (?:print\((?P<printed>.{1,300})\)|(?P<what>.{1,300}?))\s*$")
+_PROMPTS = (">>> ", "In [")
+_PROMPT = regex(r"(?:>>>|In \[\d{1,4}\]:) (?:print\((?P<printed>.{1,300})\)|(?P<what>.{1,300}?))\s*$")
 _ON_GPU = regex(r"\btensor\(.{1,300}, device='cuda:\d{1,2}'\)")
 """A value that was computed on a GPU."""
 _COMPUTES = regex(r".{0,2000}(?:device ?= ?f?[\\\"']{1,2}cuda|\.cuda\(|\.to\(f?[\\\"']{1,2}cuda)")
@@ -42,9 +44,16 @@ _COMPUTES = regex(r".{0,2000}(?:device ?= ?f?[\\\"']{1,2}cuda|\.cuda\(|\.to\(f?[
 _RESULT = regex(r"[\[(]?[-\d][\d\s.,eE+\-()\[\]]{0,300}$|tensor\(|.{0,200}\btensor\([\d.\[]")
 _NAMED = regex(
     r"(?:Python [\d.]{3,10} ?\| ?)?(?:Py)?[Tt]orch(?: version)?[:=]? {0,2}"
-    r"(?P<version>\d{1,2}\.\d{1,3}\.\d{1,3}\+cu\d{2,3})(?:\s*$| ?[|,(])"
+    r"(?P<version>\d{1,2}\.\d{1,3}\.\d{1,3}\+cu\d{2,3})(?:\s*$| ?[|,(]| {1,2}(?:with )?(?:cuda|CUDA)[ :=]{1,2}\d)"
 )
 """A line of its own by which a script says what it runs on."""
+_AVAILABLE = regex(r"(?:CUDA|cuda|Cuda|GPU|gpu)(?:[ _]is)?[ _]available ?[:=]? ?(?P<value>True|False)\s*$")
+_COUNT = regex(
+    r"(?:CUDA |cuda |GPU |gpu )?(?:[Dd]evices?|GPUs?|gpus?)(?:[ _]count)? ?[:=] ?(?P<value>\d{1,3})\s*$"
+)
+_CAPABILITY = regex(r"(?:cuda:|[Dd]evice |GPU )?\d{1,2}: .{3,80}\b(?:capability|sm|compute)\W{1,3}\d{1,2}, \d\)")
+"""A GPU's compute capability as PyTorch gives it, who must have started CUDA for it."""
+_MOST_SAID = 8
 _PASTED = ('-c "import torch', "-c 'import torch")
 _MOST_LINES = 40
 _MOST_BELOW = 6
@@ -117,10 +126,13 @@ def _matched(lines: Sequence[str], asked: Sequence[str]) -> tuple[dict[str, str]
 
 
 def _of_session(section: Section) -> Iterator[Observed]:
-    """An interpreter: a prompt with one expression, its value below."""
+    """An interpreter, IPython too: a prompt with one expression, its value below.
+
+    CUDA works where a tensor on a GPU shows it.
+    """
     values: dict[str, str] = {}
     first = last = 0
-    for index, line in section.matching(">>> "):
+    for index, line in section.matching(*_PROMPTS):
         prompt = _PROMPT.match(line[:400])
         what = (prompt["printed"] or prompt["what"]).strip() if prompt else ""
         asked = _EXPRESSION.match(what)
@@ -129,13 +141,17 @@ def _of_session(section: Section) -> Iterator[Observed]:
         name = asked.lastgroup or ""
         for after in range(index + 1, min(index + 6, len(section.lines))):
             text = section.lines[after][:MOST_COLUMNS]
-            if text.startswith((">>>", "Traceback ")):
+            if text.startswith((*_PROMPTS, "Traceback ")):
                 break
             if not _NOISE.match(text) and (value := _VALUES[name].search(text.strip("'\" "))):
                 first = first if values else index
                 values.setdefault(name, value[0])
                 last = after
                 break
+    if values and "cuda_available" not in values:
+        shown = (index for index, line in section.matching("device='cuda:") if _ON_GPU.search(line[:MOST_COLUMNS]))
+        if (on_gpu := next(shown, None)) is not None:
+            values["cuda_available"], first, last = "True", min(first, on_gpu), max(last, on_gpu)
     if values:
         yield section.observe(_build(values), first, last)
 
@@ -145,8 +161,26 @@ def _named(section: Section) -> Iterator[Observed]:
     for index, line in section.matching("orch"):
         match = _NAMED.match(line[:200])
         if match:
-            yield section.observe(_build({"version": match["version"]}), index)
+            values, last = _said_below(section, index)
+            yield section.observe(_build({"version": match["version"], **values}), index, last)
             return
+
+
+def _said_below(section: Section, index: int) -> tuple[dict[str, str], int]:
+    """What the script says of CUDA and of its GPUs right below, and the last line of that."""
+    values: dict[str, str] = {}
+    last = index
+    for below in range(index + 1, min(index + 1 + _MOST_SAID, len(section.lines))):
+        line = section.lines[below][:200]
+        available, count, capability = _AVAILABLE.match(line), _COUNT.match(line), _CAPABILITY.match(line)
+        if available:
+            values.setdefault("cuda_available", available["value"])
+        elif count:
+            values.setdefault("gpus", count["value"])
+        elif capability:
+            values.setdefault("cuda_available", "True")
+        last = below if available or count or capability else last
+    return values, last
 
 
 def _build(values: dict[str, str]) -> TorchBuild:
@@ -186,6 +220,10 @@ def _nccl(text: str) -> str:
 READER = Reader(
     "torch-prints",
     read,
-    markers=(">>> torch.", ">>> print(torch.", "torch 2.", "Torch 2.", "orch version: ", "torch: 2.", *_PASTED),
+    markers=(
+        *(">>> torch.", ">>> print(torch.", "orch 2.", "orch 1.", "orch version: ", "orch: 2.", "orch: 1."),
+        *("]: torch.", "]: print(torch."),
+        *_PASTED,
+    ),
     commands=("python", "srun ", "docker ", "kubectl exec", "/opt/conda/bin/python", "podman "),
 )

@@ -52,6 +52,18 @@ class DiagResult(Fact):
     """GPUs with the same result, where they are told together."""
 
 
+class GpuSelfTest(Fact):
+    """A small program that computes on the GPUs and compares, or a scan of their state, and what it came to."""
+
+    kind: ClassVar[str] = "gpu_self_test"
+
+    test: Literal["cuda-sample", "gpu-burn", "gpud-scan"]
+    outcome: Literal["passed", "failed"]
+    passed: int = 0
+    """Programs, GPUs or checks that passed."""
+    failed: int = 0
+
+
 class PersistenceDaemon(Fact):
     """nvidia-persistenced, which keeps GPUs up between clients, from its own lines in the log."""
 

@@ -44,6 +44,7 @@ CudaErrorClass: TypeAlias = Literal[
     "mps",
     "peer-unsupported",
     "peer-access",
+    "too-many-peers",
     "not-supported-by-driver",
     "external-device",
     "fork",
@@ -142,6 +143,11 @@ class CudaError(Fact):
     reported_by: Literal["torch", "nccl-tests", "framework", "cuda-sample", "other"] = "other"
     """What NCCL itself warns of is in NcclCudaFailure."""
     rank: str | None = None
+    child: Literal["forked", "spawned", "child"] | None = None
+    """It was raised in a process of Python's multiprocessing, as the heading of its traceback says.
+
+    `child` where the heading does not tell how it was begun, which is by fork unless the program asks for more.
+    """
     driver_cuda: Version | None = None
     """Highest CUDA of the driver, where the message gives it: 12.8 of `found version 12080`."""
     text: str
@@ -171,13 +177,3 @@ class LibraryLoadError(Fact):
     path: str | None = None
     """Of the library, as printed."""
     count: int = 1
-
-
-class CudaSampleResult(Fact):
-    """How a program of NVIDIA's CUDA samples ended; the same one together, of which the last run counts."""
-
-    kind: ClassVar[str] = "cuda_sample_result"
-
-    sample: Literal["vectorAdd", "deviceQuery", "bandwidthTest"]
-    outcome: Literal["passed", "failed"]
-    """`passed`: CUDA started, and (but for deviceQuery) a GPU did as it was told."""

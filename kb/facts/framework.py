@@ -166,6 +166,8 @@ class GpuOom(Fact):
     """Held by this process."""
     others_mib: int | None = None
     """Held by other processes, where the message says so."""
+    siblings_mib: int | None = None
+    """Of that, held by processes that were started together with this one, by their numbers: ranks of one job."""
     most_held_by: Literal["own", "others"] | None = None
     """Who holds more of the memory, where both are known."""
     reported_by: Literal["torch", "nccl", "cuda", "framework", "other"] = "torch"

@@ -36,7 +36,7 @@ class GpuLocalCpus(Fact):
     index: int
     """nvidia-smi's number of the GPU."""
     list: str
-    """`0-47,96-143`."""
+    """`0-47,96-143`; empty: none of those that the asking process may use is near."""
     numa_node: int | None = None
 
 

@@ -2,7 +2,7 @@
 
 from typing import ClassVar, Literal, TypeAlias
 
-from kb.facts.base import Bdf, Fact
+from kb.facts.base import Bdf, Fact, Version
 from kb.facts.xid import WhichBoot
 
 LoadProblem: TypeAlias = Literal[
@@ -68,6 +68,16 @@ class DriverTrouble(Fact):
     time: str | None = None
     first_s: float | None = None
     last_s: float | None = None
+
+
+class FlavourTrial(Fact):
+    """Both flavours of the module were tried at one release, and one of them started the GPUs; from two logs."""
+
+    kind: ClassVar[str] = "flavour_trial"
+
+    version: Version
+    fails: Literal["open", "proprietary"]
+    works: Literal["open", "proprietary"]
 
 
 class SecureBoot(Fact):

@@ -46,7 +46,7 @@ CudaClass: TypeAlias = Literal[
     "invalid-device-function",
     "out-of-memory",
     "peer-access-unsupported",
-    "peer-mapping-exhausted",
+    "too-many-peers",
     "invalid-device",
     "invalid-argument",
     "not-supported",

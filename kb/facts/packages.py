@@ -73,3 +73,20 @@ class RebootRequired(Fact):
     """The package of the NVIDIA driver that asks for it; None where none does, or where none is named."""
     packages: int = 0
     """How many packages ask for it, as far as they are named."""
+
+
+class PackageConflict(Fact):
+    """A package of the driver that the package manager refused, for a file of it is another package's."""
+
+    kind: ClassVar[str] = "package_conflict"
+
+    name: str
+    """The one that was refused."""
+    branch: int | None = None
+    path: str
+    owner: str | None = None
+    """Whose the file is; None where it is no package's, as after NVIDIA's own installer."""
+    owner_branch: int | None = None
+    branches_differ: bool = False
+    """The two are of different branches of the driver."""
+    manager: Literal["dpkg", "rpm", "pacman"]

@@ -26,3 +26,26 @@ class JobProcess(Fact):
     """The peer of a connection that is not answered, `10.0.0.3:43210`."""
     connections: int | None = None
     """Connections that stand, those within the machine included."""
+
+
+class DeviceHolder(Fact):
+    """A process that holds the device file of a GPU open, whether or not a tool of the driver lists it."""
+
+    kind: ClassVar[str] = "device_holder"
+
+    gpu: int
+    """The number in the device file's name."""
+    pid: int
+    program: str | None = None
+    user: str | None = None
+
+
+class OrphanProcess(Fact):
+    """A process of a job whose parent has ended, so that init is its parent now."""
+
+    kind: ClassVar[str] = "orphan_process"
+
+    pid: int
+    command: str
+    started: str | None = None
+    """As printed."""

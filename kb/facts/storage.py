@@ -125,12 +125,22 @@ class NumaLayout(Fact):
 
     kind: ClassVar[str] = "numa_layout"
 
-    nodes: int
-    """With processors or memory."""
+    nodes: int | None = None
+    """With processors or memory; None where only the processors of processes were told."""
     without_memory: int | None = None
     """Nodes that have processors and no memory; None where sizes were not told (lscpu)."""
     balancing: bool | None = None
     """kernel.numa_balancing."""
+
+
+class LoaderWorkers(Fact):
+    """PyTorch's warning that its data loader begins more workers than its process has processors."""
+
+    kind: ClassVar[str] = "loader_workers"
+
+    wanted: int
+    processors: int
+    """Those that the process may use, by its affinity."""
 
 
 class NumaBindingRefused(Fact):

@@ -59,7 +59,7 @@ def test_what_is_likely_is_said_with_more_than_a_half_and_what_is_only_possible_
     assert stated("likely", LIKELY) > 0.5 > stated("possible", LIKELY - 1)
 
 
-CURVE = [(-30, 0.024), (-9, 0.5), (10, 0.967), (11, 0.972), (30, 0.972)]
+CURVE = [(-30, 0.04), (-8, 0.5), (10, 0.93), (20, 0.983), (30, 0.983)]
 
 
 @pytest.mark.parametrize(("score", "probability"), CURVE)
@@ -71,14 +71,14 @@ def test_the_curve_from_decibans_to_confidence(score, probability):
 @pytest.mark.parametrize(
     ("score", "verdict", "probability"),
     [
-        (-30, "confirmed", 0.972),
-        (35, "confirmed", 0.972),
-        (30, "ruled-out", 0.028),
-        (-300, "ruled-out", 0.028),
-        (50, "contradictory", 0.257),
-        (5, "possible", 0.461),
-        (-5, "possible", 0.335),
-        (-20, "unlikely", 0.062),
+        (-30, "confirmed", 0.983),
+        (35, "confirmed", 0.983),
+        (30, "ruled-out", 0.017),
+        (-300, "ruled-out", 0.017),
+        (50, "contradictory", 0.267),
+        (5, "possible", 0.433),
+        (-5, "possible", 0.303),
+        (-20, "unlikely", 0.075),
     ],
 )
 def test_what_a_verdict_makes_of_the_curve(score, verdict, probability):

@@ -2,8 +2,9 @@
 
 from combining import combined
 
-from kb.facts.environment import PythonPackage
+from kb.facts.environment import PythonPackage, TorchBuild
 from kb.facts.problems import DefectLine, FrameworkDefect, FrameworkVersion
+from kb.facts.settings import Setting
 from kb.framework_defects import catalogue
 
 LINE = DefectLine(id="deepspeed-elastic-agent-log", text="ImportError: cannot import name 'log'")
@@ -30,4 +31,18 @@ def test_every_entry_has_a_source_and_says_what_to_do() -> None:
         assert entry.source.startswith("https://")
         assert entry.what
         assert entry.workaround
-        assert entry.lines
+        assert entry.lines or entry.id == "torch-counts-no-gpu-by-uuid"
+
+
+def test_a_count_of_none_where_cuda_works() -> None:
+    """By a UUID only, and only of a release that has it."""
+    by_uuid = Setting(name="CUDA_VISIBLE_DEVICES", value="MIG-5d2c1a40-77a1", origin="launch")
+    by_number = Setting(name="CUDA_VISIBLE_DEVICES", value="0", origin="launch")
+    old = TorchBuild(version="1.13.0+cu117", gpus=0, cuda_available=True, reported_by="python")
+    new = TorchBuild(version="2.1.0+cu121", gpus=0, cuda_available=True, reported_by="python")
+    without = TorchBuild(version="1.13.0+cu117", gpus=0, cuda_available=False, reported_by="python")
+
+    assert [one.version for one in combined(FrameworkDefect, by_uuid, old)] == ["1.13.0+cu117"]
+    assert not combined(FrameworkDefect, by_number, old)
+    assert not combined(FrameworkDefect, by_uuid, new)
+    assert not combined(FrameworkDefect, by_uuid, without)

@@ -8,6 +8,7 @@ from combining import combined
 from kb.facts import Fact
 from kb.facts.environment import CudaError
 from kb.facts.gpu import Gpu
+from kb.facts.gpu_bus import PcieErrorCounts
 from kb.facts.gpu_state import GpuPcieLink, GpuPower, GpuTemperature, GpuThrottle
 from kb.facts.gpu_trouble import DegradedLink, HeldDownGpu, ProgramFault
 from kb.facts.pcie import PcieBandwidth, PcieError
@@ -173,3 +174,14 @@ def test_a_link_by_number_is_that_of_the_only_gpu(gpus: list[str], names: list[s
     link = GpuPcieLink(index=0, state="narrower", lanes=8, lanes_max=16)
     found = combined(DegradedLink, link, *[Gpu(bdf=bdf, reported_by="lspci") for bdf in gpus])
     assert [one.name for one in found] == names
+
+
+def test_errors_that_counters_hold() -> None:
+    """Those of the bus count by themselves, repeated packets only beside an error that the kernel logged."""
+    replays = GpuPcieLink(bdf=GPU, replays=20_000)
+    logged = PcieError(bdf=GPU, severity="corrected", driver="nvidia", vendor_id="10de")
+    counted = PcieErrorCounts(bdf=GPU, device="gpu", correctable=48_000)
+
+    assert [link.many_errors for link in combined(DegradedLink, replays, logged)] == [True]
+    assert [link.many_errors for link in combined(DegradedLink, Gpu(bdf=GPU), counted)] == [True]
+    assert combined(DegradedLink, Gpu(bdf=GPU), replays) == []

@@ -8,8 +8,8 @@ import pytest
 from combining import at, combined, complete, in_part, looked, observed
 
 from kb.facts.compatibility import CudaCompatMode
+from kb.facts.diagnostics import GpuSelfTest
 from kb.facts.driver import KernelModule, LibraryFile, LibraryLink, LinkerEntry, ResolvedLibrary
-from kb.facts.environment import CudaSampleResult
 from kb.facts.gpu import Gpu
 from kb.facts.packages import Package
 
@@ -183,9 +183,9 @@ def newer_than_the_module(*more) -> list[tuple[str, str | None, str]]:
     ("more", "origin"),
     [
         ([], "driver"),
-        ([CudaSampleResult(sample="vectorAdd", outcome="passed")], "cuda-compat"),
-        ([CudaSampleResult(sample="vectorAdd", outcome="failed")], "driver"),
-        ([CudaSampleResult(sample="vectorAdd", outcome="passed"), Gpu(name="NVIDIA GeForce RTX 3090")], "driver"),
+        ([GpuSelfTest(test="cuda-sample", outcome="passed")], "cuda-compat"),
+        ([GpuSelfTest(test="cuda-sample", outcome="failed")], "driver"),
+        ([GpuSelfTest(test="cuda-sample", outcome="passed"), Gpu(name="NVIDIA GeForce RTX 3090")], "driver"),
         ([in_the_image("570.86.15")], "cuda-compat"),
         ([in_the_image("560.35.03")], "driver"),
         ([CudaCompatMode(mode="forward", library="570.86.15")], "cuda-compat"),
