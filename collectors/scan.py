@@ -16,6 +16,7 @@ from collectors.boots import settled
 from collectors.bug_report import is_bug_report, split
 from collectors.content import Content
 from collectors.index import known_readers
+from collectors.json_logs import unwrapped
 from collectors.offers import WORTH_A_SEARCH, offers, prepare
 from collectors.open import File
 from collectors.texts import UTF16, text_lines
@@ -194,6 +195,10 @@ def sections(file: File) -> Iterator[Section]:
     content = file.content.data
     lines = text_lines(content)
     sha256 = hashlib.sha256(content).hexdigest()
+    logged = unwrapped(lines) if lines and lines[0].startswith('{"') else None
+    if logged is not None:
+        yield Section(file.path, logged[0], 1, file.command, sha256, logged[1])
+        return
     parts = list(split(lines)) if file.command is None else []
     if parts:
         for part in parts:

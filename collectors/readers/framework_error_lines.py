@@ -16,6 +16,11 @@ from kb.facts.problems import FrameworkErrorClass
 _W = r"(?P<wanted>\d{1,15})"
 _A = r"(?P<available>\d{1,15})"
 _ANY = r".{0,200}"
+_OF = (
+    r".{0,40}?(?:(?:tp|ep|pp|dp|cp|sp|tensor|expert|pipeline|data|context|sequence|moe)[\w. -]{0,30}"
+    r"(?:size|degree|parallel|ranks?)\b|\bworld[ _]size|number of (?:GPUs|ranks|devices)|num_gpus)"
+)
+"""A number of processes, as Megatron-LM, vLLM, SGLang and DeepSpeed call it."""
 _HEADS = r".{0,200}\bnum_(?:\w{1,12}_)?heads"
 _SPLIT = r"(?:mp_size|tp|tensor|world|model|parallel)"
 
@@ -61,6 +66,8 @@ _LINES: tuple[tuple[FrameworkErrorClass, str], ...] = (
     ("world-size-not-divisible", r"[Ww]orld[ _]size.{0,60} divisible by|tp_size must be divisible by number of"),
     ("world-size-not-divisible", r"The number of (?:GPUs per node|tensor parallelism) is not divisible by the n"),
     ("size-not-divisible", rf"{_W} is not divisible by {_A}\s*$"),
+    ("size-not-divisible", rf"{_ANY}(?:must|should|has to) be (?:evenly )?(?:divisible by|a multiple of){_OF}"),
+    ("size-not-divisible", rf"{_ANY} is not divisible by {_OF}"),
     ("size-not-divisible", r"The input size is not aligned with the quantized weight shape"),
     ("size-not-divisible", rf"Weight \w{{3,60}} = {_W} is not divisible by {_ANY} = {_A}"),
     ("batch-sizes-disagree", r"Check batch related parameters\. train_batch_size is not equal to "),
@@ -74,6 +81,9 @@ _LINES: tuple[tuple[FrameworkErrorClass, str], ...] = (
     ("launch-option", r"You need to use at least 2 processes to use `--multi_gpu`"),
     ("launch-option", r"(?:[\w./-]{1,120}: )?error: (?:unrecognized arguments: |argument -|ambiguous option: )"),
     ("launch-option", r"(?:[\w./-]{1,120}: )?error: the following arguments are required: |Error: No such op"),
+    ("launcher-login", rf"Using hostfile at {_ANY} but host=\S{{1,100}} was not reachable via ssh"),
+    ("launcher-login", r"(?!git@)(?:\S{1,100}: (?!git@)){0,2}Permission denied \((?:publickey|passw|gss)"),
+    ("launcher-login", r"(?:\S{1,100}: )?Host key verification failed\.\s*$"),
     ("srun-not-used", r"(?:HINT: )?The `srun` command is available on your system but is not used"),
     ("slurm-tasks-differ", rf"You set `\w{{3,20}}={_W}` in .{{3,120}}--ntasks-per-node={_A}` does not"),
     ("launcher-tool-missing", r"\S{1,200}: (?:line \d{1,6}: )?(?:scontrol|srun|mpirun): (?:command )?not found"),

@@ -88,6 +88,7 @@ _MARKERS = (
     *("resource request cannot be", "can fulfill resource req"),
     *("creating a placement group", "before the `notebook_launcher`", "multi-GPU training from your note"),
     *("at least 2 processes to", "You requested gpu: [", "does not allocate any GPU"),
+    *("be a multiple of", "not reachable via ssh", "Permission denied (", "Host key verification failed"),
     *("num_draft_tokens", "`srun` command is", "--ntasks-per-node=", "scontrol: ", "srun: com"),
 )
 

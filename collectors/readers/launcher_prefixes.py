@@ -4,6 +4,7 @@ Launchers: torchrun `[rank0]:` `[default0]:` `[0]:`, programs `[rank0] `, srun `
 SageMaker `[1,mpirank:0,algo-1]<stderr>:`, Metaflow `2026-01-31 12:00:00.123 [177/train/578 (pid 7)] `,
 docker compose `name-1  | `, kubectl `[pod/name/container] `, journald, pdsh `host-1: `, Ray
 `(RayWorkerWrapper pid=7, ip=10.0.0.1) `, SkyPilot `(head, rank=0, pid=7) `, vLLM `(Worker_TP1 pid=7) `,
+text-generation-inference ` INFO text_generation_launcher: `,
 Monarch, which tells alike lines once, `[24 similar log lines] `.
 People: backticks around a line or an item; `- `, `> ` or ` # -> ` before an exception.
 Loggers: SGLang `[2026-01-31 12:00:00 TP0] `, vLLM `INFO 01-31 12:00:00 [core.py:70] `, c10d
@@ -47,6 +48,8 @@ _LAUNCHER = regex(
     | (?P<host>(?=[a-z.-]*\d)[a-z0-9][a-z0-9.-]{1,63}):[ ]                     # pdsh, DeepSpeed, Intel's mpiexec
         (?=Traceback[ ]\(most|[ ]{2,}File[ ]"|[ ]{4,}\S|[A-Za-z_][\w.]{1,80}(?:Error|Exception)(?:$|:))
     | \[[a-z][a-z0-9_.-]{0,60}\][ ](?=\d{4}-\d\d-\d\d[ ]\d\d:|\[?[EWIF]\d{3,4}[ ]\d\d:)  # torchtitan, hosts
+    | [ ]{0,2}(?:TRACE|DEBUG|INFO|WARN|ERROR)[ ](?:[\w-]{1,40}(?:\{[^}]{0,80}\})?:[ ]){0,3}  # TGI, behind its time
+        text_generation_\w{1,40}(?:::\w{1,40}){0,4}:[ ]
     | (?:\x1b?\[[0-9;]{1,8}m)+[ ]?
     | [ ]{0,8}[-*+•][ ](?P<item>`)(?=[^`]{3,4000}`[.,;]?\s*$)     # an item that is one span of code
     | (?P<span>`{1,3})(?=[^`]{3,4000}`{1,3}\s*$)                                           # a line that is one

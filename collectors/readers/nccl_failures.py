@@ -16,6 +16,7 @@ from typing import Any
 
 from collectors.readers._nccl_last_errors import MARKERS as LAST
 from collectors.readers._nccl_last_errors import last_errors
+from collectors.readers._nccl_socket_addresses import LISTS, SocketAddresses
 from collectors.readers._regex import regex
 from collectors.readers._tally import Tallies
 from collectors.readers.nccl_failure_forms import MARKERS, failure_of
@@ -71,6 +72,7 @@ class _Log:
         self.returns: Tallies[str] = Tallies()
         self.innermost: dict[str, str] = {}
         self.from_the_start = False
+        self.addresses = SocketAddresses()
         self._last: dict[str, int] = {}
 
     def take(self, section: Section, line: NcclLine) -> None:
@@ -83,6 +85,7 @@ class _Log:
             return
         if line.text.startswith(_START) or line.text.endswith("Init START"):
             self.from_the_start = True
+        self.addresses.take(line.text)
         failure = failure_of(line, _with_torn_end(section, line))
         if failure is None:
             return
@@ -113,7 +116,7 @@ def read(section: Section) -> Iterator[Reading]:
     """One fact for each different failure, with how often and by how many processes it was told."""
     log = _Log()
     seen = False
-    for record in nccl_lines(section, *MARKERS, *_START, *_SOURCES):
+    for record in nccl_lines(section, *MARKERS, *_START, *LISTS, *_SOURCES):
         seen = True
         log.take(section, record)
     repeated = _Log()
@@ -138,6 +141,8 @@ def _facts(section: Section, log: _Log, told: Set[type[Fact]] = frozenset()) -> 
             extra["processes"] = tally.processes
         if "peers" in known:
             extra["peers"] = max(len(peers), 1)
+        if fact_type is ConnectionFailure and (peer := dict(fields).get("peer")) and log.addresses.on_bridge(peer):
+            extra["peer_bridge"] = True
         ranks = log.ranks[key]
         if "rank" in known and "other_rank" not in known and len(ranks) == 1:
             extra["rank"] = next(iter(ranks))
@@ -153,7 +158,7 @@ READER = Reader(
     "nccl-failures",
     read,
     markers=(
-        *(*MARKERS, *_START, "NCCL INFO init.cc:", "NCCL INFO group.cc:", "NCCL INFO transport", *LAST),
+        *(*MARKERS, *_START, *LISTS, "NCCL INFO init.cc:", "NCCL INFO group.cc:", "NCCL INFO transport", *LAST),
         *("NCCL INFO graph/", "NCCL INFO misc/", "NCCL INFO include/", "NCCL INFO bootstrap.cc:"),
         *("NCCL INFO enqueue.cc:", "NCCL INFO proxy.cc:", "NCCL INFO channel.cc:"),
     ),

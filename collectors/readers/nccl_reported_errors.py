@@ -48,6 +48,7 @@ _FORMS: tuple[tuple[_Speaker, str], ...] = (
     ("other", rf"NCCL (?:failure|error)(?: \S{{1,200}}:\d{{1,6}})? '{_RESULT}"),
     ("other", rf"\bnccl[A-Z]\w{{3,40}}(?:\(\))? failed(?: with)?:? {_RESULT}"),
     ("other", rf"NcclError: NCCL_ERROR_\w{{4,40}}: {_RESULT}"),
+    ("other", rf"{_RESULT}(?: .{{0,200}}?)? at \[\S{{1,200}}/nccl_\w{{1,40}}\.(?:cu\.cc|cu|cc|h):\d{{1,6}}\]"),
     ("other", rf"Error: {_RESULT}\s?\[Op:\w{{1,60}}\]"),
 )
 _BY_FORM = tuple((speaker, regex(form)) for speaker, form in _FORMS)
@@ -80,6 +81,7 @@ _MARKERS = (
         "failed: internal error",
     ),
     *(" error [Op:", "failed: nccl", "failed with nccl", "rror: nccl", "NcclError(nccl", "NCCLError(code nccl"),
+    *("/nccl_op", "/nccl_helper.h:", "/nccl_gpu_common"),
 )
 _NEAR = 4
 """Lines within which PyTorch repeats NCCL's last warning below its error."""

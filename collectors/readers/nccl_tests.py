@@ -276,7 +276,7 @@ def _json(section: Section) -> Iterator[Reading]:
 READER = Reader(
     "nccl-tests",
     read,
-    markers=(*_MARKERS, "uses device ", '"average_bus_bandwidth"'),
+    markers=(*_MARKERS, "uses device ", "# Avg bus bandwidth", '"average_bus_bandwidth"'),
     lines=_LINES,
     context=(0, 60),
 )

@@ -139,6 +139,9 @@ class ConnectionFailure(Fact):
     port: int | None = None
     peer_loopback: bool = False
     """The peer's address is this machine's own loopback."""
+    peer_bridge: bool | None = None
+    """True where the peer's address lies in a network that the same log gives to a bridge, a veth or a
+    tunnel."""
     interface: str | None = None
     """As a scoped address names it, `fe80::1%eth1`."""
     step: Literal["connect", "transfer", "accept"] = "connect"

@@ -60,7 +60,7 @@ FrameworkErrorClass: TypeAlias = Literal[
     "placement-group-waits",
     "world-size-not-divisible", "heads-not-divisible", "size-not-divisible", "batch-sizes-disagree",
     "engine-world-size", "collectives-differ", "launcher-not-used", "launch-option", "launcher-tool-missing",
-    "srun-not-used", "slurm-tasks-differ",
+    "launcher-login", "srun-not-used", "slurm-tasks-differ",
     "speculative-option", "unsupported-quantization", "unsupported-model",
     "remote-code-refused", "gpu-too-old-for-dtype", "dataloader-killed", "dataloader-shm", "dataloader-timeout",
     "too-many-open-files", "process-limit", "shm-too-small", "custom-op-missing", "undefined-symbol",

@@ -24,6 +24,8 @@ from collectors.readers.launcher_prefixes import (
         ("[prterun-a17-4711@1,5]<stdout>: x", "rank 5", "x"),
         ("sglang-1  | x", None, "x"),
         ("[pod/vllm-0/server] x", None, "x"),
+        ("2026-01-31T12:00:00.123456Z  INFO text_generation_launcher: x", None, "x"),
+        ("2026-01-31T12:00:00.1Z ERROR warmup{max=4096}: shard-manager: text_generation_launcher: x", None, "x"),
         ("2026-01-31T12:00:00.123456789Z stderr F x", None, "x"),
         ("Mar 09 13:05:10 a17 python3[4711]: x", None, "x"),
         ("(RayWorkerWrapper pid=182, ip=10.0.0.7) x", "pid 182 on 10.0.0.7", "x"),
