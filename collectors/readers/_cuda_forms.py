@@ -82,6 +82,12 @@ _OF_OFFLOADING: tuple[_Form, ...] = (  # OpenACC and OpenMP: NVIDIA HPC and PGI,
     (False, None, rf"libgomp: {_CALL} error: {_SAID}"),
     (False, None, rf"\"PluginInterface\" error: .{{0,300}}?[Ee]rror in {_CALL}: {_SAID}"),
 )
+_KNOWN_TEXT = (
+    r"(?P<said>operation not (?:supported|permitted)"
+    r"|invalid (?:argument|device ordinal|resource handle|device context)"
+    r"|out of memory|unknown error|system not yet initialized|no CUDA-capable device is detected"
+    r"|initialization error|an illegal memory access was encountered|peer access [\w ]{3,60})"
+)
 _OF_OTHERS: tuple[_Form, ...] = (
     (False, None, rf"(?:[\w.]{{1,80}}Error: )?(?P<name>cudaError[A-Z]\w{{2,60}}): {_SAID}"),
     (False, None, rf"{_RAISED}.{{0,300}}?[=:('] ?(?P<name>CUDA_ERROR_[A-Z_]{{3,60}}|cudaError[A-Z]\w{{2,60}})"),
@@ -97,6 +103,13 @@ _OF_OTHERS: tuple[_Form, ...] = (
     (True, "other", r".{0,200}[Ff]ailed call to cuInit: UNKNOWN ERROR \(-1\)"),
     (True, None, r".{0,200}[Ff]ailed call to cuInit: (?:\w{3,20}: CUDA error: )?(?P<said>[\w .:]{3,120})"),
     (False, None, rf"(?:.{{0,120}}:\s{{1,4}})?CUDA (?:failure|error) {_NUMBER}: (?P<said>[\w ]{{3,120}})"),
+    (False, None, rf"CUDA error {_NUMBER} at \S{{1,120}}:\d{{1,6}}: (?P<said>[\w ]{{3,120}})"),  # ggml to 2024
+    (
+        False,
+        None,
+        r"CUDA Error: (?:Prev: )?(?P<said>CUDA driver version is insufficient[\w ]{3,60})\s*$",
+    ),  # darknet
+    (False, None, rf"CUDA Error: (?:Prev: )?{_KNOWN_TEXT}\s*$"),
     (False, None, rf"{_RAISED}CUDART error: {_SAID}"),
     (True, None, r".{0,200}?ggml_cuda_init: failed to initialize CUDA: (?P<said>[\w ]{3,120})"),
     (True, None, r"Couldn't init CUDA: Error \(\S{1,100}\): (?P<said>[\w ]{3,120})"),
@@ -105,12 +118,6 @@ _OF_OTHERS: tuple[_Form, ...] = (
         None,
         rf"{_RAISED}\({_NUMBER}, ['\"]Call to \w{{3,60}}\(.{{0,200}}\(Cu failure: (?P<said>[\w ]{{3,80}})",
     ),
-)
-_KNOWN_TEXT = (
-    r"(?P<said>operation not (?:supported|permitted)"
-    r"|invalid (?:argument|device ordinal|resource handle|device context)"
-    r"|out of memory|unknown error|system not yet initialized|no CUDA-capable device is detected"
-    r"|initialization error|an illegal memory access was encountered|peer access [\w ]{3,60})"
 )
 _AV = r"(?:\[[^\]]{1,80}\] ){1,4}"
 """Who speaks, in libavutil: `[AVHWDeviceContext @ 0x55d0c8]`, before it those of the stream and decoder."""
@@ -182,7 +189,14 @@ _BY_FORM = tuple(
 _RESULT = regex(r"-> (?P<said>.{3,120})$")
 
 MARKERS = (
-    *("CUDA error", "CUDA driver error", "CUDA initialization", "cuda runtime error", "cudaGetDeviceCount"),
+    *(
+        "CUDA error",
+        "CUDA Error: ",
+        "CUDA driver error",
+        "CUDA initialization",
+        "cuda runtime error",
+        "cudaGetDeviceCount",
+    ),
     *(
         "NVIDIA driver on your system",
         "CUDA unknown error",

@@ -32,6 +32,10 @@ _PROBLEMS: tuple[tuple[_Problem, str], ...] = (
         "undefined-symbol",
         r"symbol lookup error: (?P<library>[\w./+-]{1,300}): undefined symbol: (?P<symbol>[\w@.]{1,300})",
     ),
+    (
+        "version-not-found",
+        rf"{_LIBRARY}: symbol (?P<symbol>[\w@.]{{1,300}}),? version [\w.]{{1,60}} not defined in file",
+    ),
     ("version-not-found", rf"{_LIBRARY}: version [`'](?P<symbol>[\w.]{{1,60}})' not found{_REQUIRED}"),
     ("not-found", rf"{_LIBRARY}: cannot open shared object file: No such file"),
     (
@@ -77,7 +81,13 @@ _LIBRARIES: tuple[tuple[_Family, str], ...] = (
 _BY_SYMBOL = tuple((family, regex(form)) for family, form in _SYMBOLS)
 _BY_LIBRARY = tuple((family, regex(form)) for family, form in _LIBRARIES)
 _MARKERS = (
-    *("undefined symbol: ", "cannot open shared object file", "' not found (required by", "failed to map segment"),
+    *(
+        "undefined symbol: ",
+        " not defined in file ",
+        "cannot open shared object file",
+        "' not found (required by",
+        "failed to map segment",
+    ),
     *("wrong ELF class", "invalid ELF header", ": file too short", "libcuda.so cannot found", "static TLS"),
 )
 _LEVELS = frozenset(("ERROR", "WARNING", "error", "warning", "INFO", "FATAL"))

@@ -32,7 +32,8 @@ _CHANGES: tuple[tuple[Change, str], ...] = (
     ("direct-copies-off", "NCCL_P2P_DISABLE=1"),
 )
 _WELL = regex(
-    r".{0,120}?(?:Application startup complete|The server is fired up and ready to roll|\{'train_runtime': \d)"
+    r".{0,120}?(?:Application startup complete|The server is fired up and ready to roll"
+    r"|\{'train_runtime': \d|\{'loss': \d)"
 )
 _MEASURED = regex(
     r"# Avg bus bandwidth {1,8}: (?!0\s*$)\d|.{0,120}?\blistening on (?:https?://)?[\w.:\[\]]{1,60}:\d{2,5}\b"
@@ -101,7 +102,8 @@ READER = Reader(
     "trials",
     read,
     markers=(
-        *("Application startup complete", "server is fired up", "'train_runtime'", "# Avg bus bandwidth"),
+        *("Application startup complete", "server is fired up", "'train_runtime'", "{'loss': "),
+        "# Avg bus bandwidth",
         *("listening on ", "=0"),
     ),
     commands=("rmmod", "modprobe -r"),

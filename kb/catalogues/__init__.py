@@ -16,6 +16,8 @@ driver branches that its cuda-compat package is made for (`forward`). Sources: `
 toolkits; `installer`, the driver in the name of its Linux installer; `manifest`, NVIDIA's redist manifest of the
 driver, which names the CUDA of its cuda-compat; `packager`, a distribution that ships the two together; floors
 from NVIDIA's guide on CUDA compatibility; `forward` from NVIDIA_REQUIRE_CUDA in NVIDIA's CUDA images.
+`cuda_floors.csv`: the oldest driver for toolkits before 11, of which each needs the driver of its own release; from
+the table of NVIDIA's release notes, of two releases of one number the older.
 `gpu_models.csv`: product names of GPUs (kb/gpu_models.py): architecture, compute capability, market, board.
 `gpu_capabilities.csv`, `torch_builds.csv`: what CUDA, NCCL and PyTorch have machine code for (kb/gpu_code.py).
 `driver_companions.csv`, `container_toolkits.csv`: kb/releases.py.
@@ -223,9 +225,16 @@ def toolkit_row(cuda: str) -> ToolkitRow | None:
     return _toolkits().get(".".join(cuda.split(".")[:2]))
 
 
+@cache
+def _early_floors() -> dict[str, str]:
+    return {row["cuda"]: row["floor"] for row in rows("cuda_floors.csv")}
+
+
 def toolkit_floor(cuda: str) -> str | None:
     """The oldest driver on which programs of a CUDA start, by its major release where the minor one is unknown."""
     row = toolkit_row(cuda)
+    if row is None and (floor := _early_floors().get(".".join(cuda.split(".")[:2]))) is not None:
+        return floor
     major = cuda.split(".", maxsplit=1)[0]
     newest = [one for one in _toolkits().values() if one.cuda.split(".")[0] == major][-1:]
     return row.floor if row else newest[0].floor if newest else None

@@ -178,7 +178,9 @@ def test_a_compatibility_package_is_made_for_older_branches_than_its_own():
 def test_the_floor_of_a_release_that_is_not_listed_is_that_of_its_major_one():
     assert toolkit_floor("13.9") == "580.65.06"
     assert toolkit_floor("11.0") == "450.36.06"
-    assert toolkit_floor("10.2") is None
+    assert toolkit_floor("10.2") == "440.33"
+    assert toolkit_floor("9.0.176") == "384.81"
+    assert toolkit_floor("10.7") is None
 
 
 def test_a_branch_came_with_one_toolkit():
