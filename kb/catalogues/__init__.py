@@ -16,7 +16,7 @@ driver branches that its cuda-compat package is made for (`forward`). Sources: `
 toolkits; `installer`, the driver in the name of its Linux installer; `manifest`, NVIDIA's redist manifest of the
 driver, which names the CUDA of its cuda-compat; `packager`, a distribution that ships the two together; floors
 from NVIDIA's guide on CUDA compatibility; `forward` from NVIDIA_REQUIRE_CUDA in NVIDIA's CUDA images.
-`cuda_floors.csv`: the oldest driver for toolkits before 11, of which each needs the driver of its own release; from
+`cuda_floors.csv`: the oldest driver for toolkits before 11, of which each needs its own driver; from
 the table of NVIDIA's release notes, of two releases of one number the older.
 `gpu_models.csv`: product names of GPUs (kb/gpu_models.py): architecture, compute capability, market, board.
 `gpu_capabilities.csv`, `torch_builds.csv`: what CUDA, NCCL and PyTorch have machine code for (kb/gpu_code.py).
