@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from collectors.combiners import Facts, derived
-from collectors.readers._regex import regex
 from kb.evidence import Observed, Reading
 from kb.facts.kernel import ProcessCrash
 from kb.facts.nccl_run import NcclPlugin, PluginPart
 from kb.facts.stacks import CrashTrace
 
-_LIBRARY = regex(r"(?:\S{0,200}/)?lib(?:nccl|rccl)-(?P<part>net|tuner|profiler)\b|(?P<ofi>libnccl-ofi|libaws-ofi)")
-_ADAPTER = regex(
+_LIBRARY = re.compile(
+    r"(?:\S{0,200}/)?lib(?:nccl|rccl)-(?P<part>net|tuner|profiler)\b|(?P<ofi>libnccl-ofi|libaws-ofi)"
+)
+_ADAPTER = re.compile(
     r"^(?P<plugin>[A-Za-z_]\w{1,80}) < (?:\(anonymous namespace\)::)?ncclNet_v\d{1,3}(?:_as_v\d{1,3})?_\w{2,20}\b"
 )
 """NCCL's own wrapper around a function of an older plugin: what it called is the plugin."""
