@@ -6,7 +6,8 @@
 
 Follows cuda-samples 9.0 to 13.1 (Samples/5_Domain_Specific/p2pBandwidthLatencyTest). It never compares data, so
 that it cannot say that a copy is right; only a latency of 10 ms and more between two GPUs in the peer-enabled
-table shows that the flag it waits for does not arrive. A cut table gives the rows that are there.
+table shows that the flag it waits for does not arrive. A cut table gives the rows that are there. A run that
+somebody ended (`^C`) where it measures two GPUs with peer access stood there, for it takes no second.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ _CONNECTIVITY = regex(r"\s{0,8}P2P Connectivity Matrix\s*$")
 _LATENCY = regex(
     r"\s{0,8}P2P=Enabled Latency \(P2P (?:Writes|Reads)\) Matrix \(us\)|\s{0,8}P2P=Enabled Latency Matrix"
 )
+_DISABLED = regex(r"\s{0,8}Unidirectional P2P=Disabled Bandwidth Matrix")
+_ENABLED = regex(r"\s{0,8}(?:Uni|Bi)directional P2P=Enabled Bandwidth ")
+_TWO_GPUS = {(0, 1), (1, 0)}
 _MARKERS = ("Access Peer Device=", "P2P Connectivity Matrix", "P2P=Enabled Latency", ", pciBusID: ")
 
 
@@ -49,9 +53,25 @@ def read(section: Section) -> Iterator[Reading]:
         elif _LATENCY.match(text):
             lost |= _lost_writes(section, index)
     yield from (access or by_matrix).values()
-    yield from lost.values()
+    yield from (lost or _ended_by_hand(section, access or by_matrix)).values()
     if access or by_matrix:
         yield section.looked(PeerAccess, complete=_is_square(access or by_matrix))
+
+
+def _ended_by_hand(section: Section, access: dict[tuple[int, int], Observed]) -> dict[tuple[int, int], Observed]:
+    """The pair of a machine with two GPUs, where the run was ended in its first measurement with peer access."""
+    offered = all(isinstance(one.fact, PeerAccess) and one.fact.offered for one in access.values())
+    if set(access) != _TWO_GPUS or not offered:
+        return {}
+    for title, line in section.matching("P2P=Disabled Bandwidth", "P2P=Enabled Bandwidth"):
+        disabled, enabled = _DISABLED.match(line[:200]), _ENABLED.match(line[:200])
+        rows = list(matrix_rows(section.lines, title + 1))
+        below = rows[-1][0] + 1 if rows else title + 1
+        rest = [one.strip() for one in section.lines[below : below + 4] if one.strip()]
+        is_stood = (enabled is not None and not rows) or (disabled is not None and len(rows) == len(_TWO_GPUS))
+        if is_stood and rest and rest[0].startswith("^C"):
+            return {(0, 1): section.observe(PeerCopy(src=0, dst=1, data="hung"), title)}
+    return {}
 
 
 def _is_square(pairs: Collection[tuple[int, int]]) -> bool:
