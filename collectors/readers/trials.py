@@ -104,7 +104,8 @@ READER = Reader(
     markers=(
         *("Application startup complete", "server is fired up", "'train_runtime'", "{'loss': "),
         "# Avg bus bandwidth",
-        *("listening on ", "=0"),
+        *("listening on ", "rc=0", "exit=0", "status=0", "ret=0", "code=0", "rc 0", "exit 0", "status 0"),
+        *("code 0", "rc: 0", "exit: 0", "status: 0", "ret: 0", "code: 0"),
     ),
     commands=("rmmod", "modprobe -r"),
 )
