@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from collectors.readers._json_text import at, json_of, line_with
 from collectors.readers._regex import regex
-from collectors.readers._trial_changes import only_change
+from collectors.readers._trial_changes import only_change, without_direct_copies
 from collectors.readers.launcher_prefixes import without_launcher
 from collectors.readers.nccl_failure_forms import release_of
 from collectors.readers.nccl_tests_json import PROGRAM, Outcome, result_of
@@ -34,7 +34,6 @@ _PARAMETERS = regex(r"# nThread \d{1,6} nGpus \d{1,4} minBytes (?:.{1,200}? vali
 _LIMITED = regex(
     r"(?:sudo |[A-Z][A-Z0-9_]{1,60}=\S{0,200} ){0,12}timeout (?:-\S{1,20} |--\S{1,40} ){0,4}\d{1,6}[smh]? "
 )
-_DIRECT_COPIES_OFF = regex(r"\bNCCL_P2P_(?:DISABLE=[\"']?1\b|LEVEL=[\"']?(?:LOC|0)\b)")
 _STARTING = regex(r"# Collective test starting: (?:\S{0,200}/)?(?P<program>\w{1,40})")
 _RANK = regex(
     r"# {1,4}Rank {1,6}(?P<rank>\d{1,7}) (?:Group {1,6}\d{1,6} )?"
@@ -101,7 +100,7 @@ def read(section: Section) -> Iterator[Reading]:
         return
     runs = list(_runs(section))
     command = (section.command or "")[:MOST_COLUMNS]
-    limited, direct_off = _LIMITED.match(command) is not None, _DIRECT_COPIES_OFF.search(command) is not None
+    limited, direct_off = _LIMITED.match(command) is not None, without_direct_copies(command)
     for run, following in zip(runs[:MOST_RUNS], [*runs[1:], None], strict=False):
         fact = _fact(run)
         below = section.lines[run.end + 1 : following.index if following else None]

@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator
 
 from collectors.readers._regex import regex
+from collectors.readers._trial_changes import without_direct_copies
 from kb.evidence import Reader, Reading, Section
 from kb.facts.trials import RunNumbers
 
@@ -47,7 +48,7 @@ def read(section: Section) -> Iterator[Reading]:
     fact = RunNumbers(
         program=program["program"] or program["module"],
         numbers="nan" if True in values else "finite",
-        direct_copies_off=True if "NCCL_P2P_DISABLE=1" in command["env"] else None,
+        direct_copies_off=without_direct_copies(command["env"]) or None,
         gpus=int(gpus["gpus"]) if gpus is not None else None,
     )
     yield section.observe(fact, values.get(True, values.get(False, 0)))

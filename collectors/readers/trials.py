@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from collectors.readers._regex import regex
-from collectors.readers._trial_changes import only_change
+from collectors.readers._trial_changes import only_change, without_direct_copies
 from kb.evidence import Reader, Reading, Section
 from kb.facts.trials import Change, Trial
 
@@ -26,10 +26,6 @@ _COMMAND = regex(
     r"\s{0,4}(?:[$#] )?(?:export \w+=\S{0,200} && |sudo |env |[A-Z][A-Z0-9_]{1,60}=\S{0,200} ){0,12}"
     r"(?:\S{0,200}/)?(?:vllm |sglang |trtllm-\w+ |torchrun |accelerate |deepspeed |mpirun |srun "
     r"|python[\d.]{0,5} )"
-)
-_CHANGES: tuple[tuple[Change, str], ...] = (
-    ("custom-all-reduce-off", "--disable-custom-all-reduce"),
-    ("direct-copies-off", "NCCL_P2P_DISABLE=1"),
 )
 _WELL = regex(
     r".{0,120}?(?:Application startup complete|The server is fired up and ready to roll"
@@ -69,7 +65,11 @@ def read(section: Section) -> Iterator[Reading]:
 
 
 def _named_in(command: str) -> tuple[Change, ...]:
-    return tuple(change for change, words in _CHANGES if words in command)
+    tried: dict[Change, bool] = {
+        "custom-all-reduce-off": "--disable-custom-all-reduce" in command,
+        "direct-copies-off": without_direct_copies(command),
+    }
+    return tuple(change for change, is_tried in tried.items() if is_tried)
 
 
 def _alone(section: Section) -> Iterator[Reading]:
